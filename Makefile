@@ -1,0 +1,47 @@
+# `make demo` trains a small player and measures it; `make test` runs every check. Both set up what they need in .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+# An additional package index to take torch from. On Linux, PyPI's torch brings several GB of CUDA libraries;
+# for the CPU build: make demo TORCH_INDEX=https://download.pytorch.org/whl/cpu
+TORCH_INDEX ?=
+
+PYTEST_ARGS ?= -q -n auto --dist worksteal
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint install clean distclean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: $(INSTALLED) ## train a small player and measure it
+	$(BIN)/python training/train.py --config configs/train/demo.yaml --out runs/demo --fresh
+	$(BIN)/rummy evaluate --players runs/demo/agent random
+
+test: lint ## lint, then the tests (options: PYTEST_ARGS)
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+lint: $(INSTALLED) ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+install: $(INSTALLED) ## only set up .venv (options: PYTHON, TORCH_INDEX)
+
+# Torch comes first, so that its build is chosen once, by its pin and its index alone.
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed: make ... PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+	test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/pip install -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
+	$(BIN)/pip install -c constraints.txt -e '.[train,render,dev]'
+	@touch $@
+
+clean: ## remove caches and build output; keeps .venv and runs/
+	rm -rf build dist .ruff_cache .mypy_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+distclean: clean ## clean, and remove .venv
+	rm -rf $(VENV)

@@ -1,0 +1,1 @@
+"""Rummy for reinforcement learning."""

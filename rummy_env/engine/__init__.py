@@ -1,0 +1,1 @@
+"""The rules as kernels on records: deal, legal, apply, score, view."""

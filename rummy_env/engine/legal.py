@@ -1,0 +1,251 @@
+"""The exact action mask: what is set is legal, what is legal is set. One function per phase."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rummy_env.cards import NUM_KINDS, NUM_RANKS, NUM_SUITS, WILD
+from rummy_env.engine.state import DRAW, LAYING, OVER, WINDOW
+from rummy_env.engine.tables import BUY_MOVE, PASS_MOVE, STOCK_MOVE, TAKE_MOVE
+from rummy_env.engine.window import can_buy
+from rummy_env.kernel import kernel
+from rummy_env.melds import can_form, held_places
+
+
+@kernel
+def legal(tables, state, mask):
+    """Write the mask of the seat to act (all moves, 0 or 1) and return how many moves are legal; 0 after the game."""
+    mask[:] = 0
+    if state.phase == OVER:
+        return 0
+    if state.phase == WINDOW:
+        return legal_window(tables, state, mask)
+    if state.phase == DRAW:
+        return legal_draw(tables, state, mask)
+    if state.phase == LAYING:
+        return legal_lays(tables, state, np.int64(state.groups_left), np.int64(state.runs_left), mask)
+    return legal_play(tables, state, mask)
+
+
+@kernel
+def legal_window(tables, state, mask):
+    """Take, buy or pass: the player next in turn is asked because taking keeps the card from the others."""
+    seat = np.int64(state.to_act)
+    count = 1
+    mask[PASS_MOVE] = 1
+    if seat == state.turn:
+        mask[TAKE_MOVE] = 1
+        count += 1
+    if can_buy(tables, state, seat):
+        mask[BUY_MOVE] = 1
+        count += 1
+    return count
+
+
+@kernel
+def legal_draw(tables, state, mask):
+    """The top of the stock, or the top discard.
+
+    With an empty stock `stock` forms a new one from the cards below the top discard; where a new stock is barred it means
+    declining the discard. Where none is barred but no card lies below, taking is the only draw; where there is no discard
+    either, `stock` is the one move left and finds that the round is blocked.
+    """
+    count = 0
+    discards = np.int64(state.num_discards)
+    barred = state.reshuffles >= tables.rule.max_recycles
+    if state.num_stock > 0 or barred or discards != 1:
+        mask[STOCK_MOVE] = 1
+        count += 1
+    if discards > 0:
+        mask[TAKE_MOVE] = 1
+        count += 1
+    return count
+
+
+@kernel
+def legal_play(tables, state, mask):
+    """After the draw: lay down, lay off, discard."""
+    seat = np.int64(state.to_act)
+    down = (state.down >> seat) & 1
+    count = 0
+    if not down:
+        contract = np.int64(state.round_number) - 1
+        count += legal_lays(tables, state, tables.contracts[contract, 0], tables.contracts[contract, 1], mask)
+    elif state.new_melds == 0 or tables.rule.same_turn_layoff:
+        count += legal_layoffs(tables, state, seat, mask)
+    return count + legal_discards(tables, state, seat, mask)
+
+
+@kernel
+def legal_discards(tables, state, seat, mask):
+    """Every card held, but for the one that was taken from the pile this turn (unless the hand holds nothing else)."""
+    count = 0
+    taken = np.int64(state.taken)
+    banned = taken >= 0 and state.hand[seat, taken] < state.hand_size[seat]
+    for kind in range(NUM_KINDS):
+        if state.hand[seat, kind] > 0 and not (banned and kind == taken):
+            mask[tables.discard_moves[kind]] = 1
+            count += 1
+    return count
+
+
+@kernel
+def legal_layoffs(tables, state, seat, mask):
+    """The cards that melds on the table accept: a card of the rank, the next at either end, a wild in its place."""
+    hand = state.hand[seat]
+    if tables.rule.final_discard and state.hand_size[seat] == 1:
+        return 0
+    count = 0
+    places = tables.rule.num_places
+    for index in range(state.num_melds):
+        if tables.rule.layoff_own_only and state.meld_owner[index] != seat:
+            continue
+        low = np.int64(state.meld_low[index])
+        size = np.int64(state.meld_size[index])
+        if not state.meld_run[index]:
+            if size >= tables.rule.group_max:
+                continue
+            for suit in range(NUM_SUITS):
+                kind = suit * NUM_RANKS + low
+                if hand[kind] > 0:
+                    count += set_bit(mask, tables.off_group[kind])
+            if hand[WILD] > 0:
+                count += set_bit(mask, tables.off_group_wild[low])
+            continue
+        if size >= places:
+            continue
+        suit = np.int64(state.meld_suit[index])
+        before = low - 1
+        after = low + size
+        if tables.rule.circular:
+            before = (before + places) % places
+            after = after % places
+        if before >= 0:
+            kind = tables.place_kinds[suit, before]
+            if kind >= 0 and hand[kind] > 0:
+                count += set_bit(mask, tables.off_low[suit, before])
+            if hand[WILD] > 0:
+                count += set_bit(mask, tables.off_low_wild[suit, before])
+        if after < places:
+            kind = tables.place_kinds[suit, after]
+            if kind >= 0 and hand[kind] > 0:
+                count += set_bit(mask, tables.off_high[suit, after])
+            if hand[WILD] > 0:
+                count += set_bit(mask, tables.off_high_wild[suit, after])
+    return count
+
+
+@kernel
+def set_bit(mask, move):
+    """Set a bit of the mask; 1 where it was not set before."""
+    if mask[move]:
+        return 0
+    mask[move] = 1
+    return 1
+
+
+@kernel
+def used_ranks(tables, state):
+    """Bit set of the ranks of groups of the contract being laid, where they must differ."""
+    used = np.int64(0)
+    if tables.rule.distinct_groups:
+        for index in range(state.num_melds):
+            if (state.new_melds >> index) & 1 and not state.meld_run[index]:
+                used |= 1 << np.int64(state.meld_low[index])
+    return used
+
+
+@kernel
+def blocked_starts(tables, state):
+    """Bit set of the starts that runs of the contract being laid keep others from, where they must stand apart."""
+    blocked = np.int64(0)
+    if tables.rule.separate_runs:
+        for index in range(state.num_melds):
+            if (state.new_melds >> index) & 1 and state.meld_run[index]:
+                blocked |= tables.run_clashes[tables.start_of[state.meld_suit[index], state.meld_low[index]]]
+    return blocked
+
+
+@kernel
+def legal_lays(tables, state, groups, runs, mask):
+    """The melds of the `groups` and `runs` still to lay that leave the rest of the contract possible."""
+    seat = np.int64(state.to_act)
+    cards = groups * tables.rule.group_size + runs * tables.rule.run_length
+    if state.hand_size[seat] < cards + tables.rule.final_discard:
+        return 0
+    # the hand is changed while trying and put back: a copy costs less than the care that a shared one would need
+    hand = state.hand[seat].copy()
+    used = used_ranks(tables, state)
+    blocked = blocked_starts(tables, state)
+    if not can_form(tables, hand, groups, runs, used, blocked, 0):
+        return 0
+    count = 0
+    if groups > 0:
+        count += legal_groups(tables, hand, groups, runs, used, blocked, mask)
+    if runs > 0:
+        count += legal_runs(tables, hand, groups, runs, used, blocked, mask)
+    return count
+
+
+@kernel
+def legal_groups(tables, hand, groups, runs, used, blocked, mask):
+    """The groups among `legal_lays`."""
+    size = tables.rule.group_size
+    most_wilds = min(np.int64(hand[WILD]), size - tables.rule.group_naturals)
+    count = 0
+    for index in range(tables.ranks.shape[0]):
+        rank = tables.ranks[index]
+        if (used >> rank) & 1:
+            continue
+        after = used | (1 << rank) if tables.rule.distinct_groups else used
+        for move in range(tables.group_lays[rank, 0], tables.group_lays[rank, 1]):
+            count += try_lay(tables, hand, move, most_wilds, groups - 1, runs, after, blocked, mask)
+        move = tables.wild_group_lays[rank]
+        if move >= 0:
+            count += try_lay(tables, hand, move, most_wilds, groups - 1, runs, after, blocked, mask)
+    return count
+
+
+@kernel
+def legal_runs(tables, hand, groups, runs, used, blocked, mask):
+    """The runs among `legal_lays`."""
+    length = tables.rule.run_length
+    most_wilds = min(np.int64(hand[WILD]), length - tables.rule.run_naturals)
+    count = 0
+    for start in range(tables.run_kinds.shape[0]):
+        if (blocked >> start) & 1:
+            continue
+        held = held_places(tables, hand, start)
+        after = blocked | tables.run_clashes[start]
+        naturals = held
+        while True:
+            move = tables.run_lays[start, naturals]
+            if move >= 0:
+                count += try_lay(tables, hand, move, most_wilds, groups, runs - 1, used, after, mask)
+            if naturals == 0:
+                break
+            naturals = (naturals - 1) & held
+    return count
+
+
+@kernel
+def try_lay(tables, hand, move, most_wilds, groups, runs, used, blocked, mask):
+    """Set the bit of a lay if the hand holds its cards and can form `groups` and `runs` from what remains."""
+    if tables.lay_wilds[move] > most_wilds:
+        return 0
+    cards = tables.lay_cards[move]
+    fits = True
+    for at in range(cards.shape[0]):
+        if cards[at] >= 0:
+            hand[cards[at]] -= 1
+            if hand[cards[at]] < 0:
+                fits = False
+    if fits:
+        fits = can_form(tables, hand, groups, runs, used, blocked, 0)
+    for at in range(cards.shape[0]):
+        if cards[at] >= 0:
+            hand[cards[at]] += 1
+    if not fits:
+        return 0
+    mask[move] = 1
+    return 1

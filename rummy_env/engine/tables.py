@@ -1,0 +1,266 @@
+"""Rules compiled to arrays: everything that kernels ask about a rule set, so that no branch names a game."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rummy_env.cards import NUM_KINDS, NUM_RANKS, NUM_SUITS, RANKS, WILD
+from rummy_env.engine.state import MAX_PLAYERS
+from rummy_env.melds import Pack, pack_of
+from rummy_env.moves import MoveTable, MoveType, move_table
+from rummy_env.rules import Rules
+
+NO_LIMIT = 1_000_000
+
+_RULE_NAMES = (
+    "group_size", "run_length", "group_max", "group_naturals", "run_naturals", "min_naturals", "max_wilds",
+    "distinct_groups", "separate_runs", "num_places", "circular", "max_buys", "buy_when_down", "turn_player_may_buy",
+    "uncovered_live", "buy_first_upcard", "buy_extra", "same_turn_layoff", "layoff_own_only", "redraw_ban",
+    "final_discard", "max_recycles", "max_turns", "players_min", "players_max", "pack_size",
+)  # fmt: skip
+RULE = np.dtype((np.record, np.dtype([(name, "i8") for name in _RULE_NAMES])))
+"""The plain numbers of a rule set. `group_naturals` and `run_naturals` are the fewest naturals of a meld when laid, from
+`min_naturals` and `max_wilds` together; flags are 0 or 1; no limit is `NO_LIMIT`."""
+
+
+class Tables(NamedTuple):
+    """The compiled form of one rule set, the first argument of every kernel."""
+
+    rule: Any
+    copies: np.ndarray  # (53) i8: cards of each kind in the pack
+    points: np.ndarray  # (53) i8: what a card left in hand counts
+    ranks: np.ndarray  # (ranks) i8: the ranks that groups have
+    bit_counts: np.ndarray  # (2 ** run_length) i8
+    run_kinds: (
+        np.ndarray
+    )  # (starts, run_length) i8: the kind at each place of each smallest run, -1 only a wild
+    run_clashes: (
+        np.ndarray
+    )  # (starts) i8: bit set of the starts that `separate_runs` keeps apart from this one
+    place_kinds: np.ndarray  # (4, places) i8: the natural of a place, -1 only a wild
+    start_of: np.ndarray  # (4, places) i8: index of the smallest run that begins there, -1 none
+    contracts: np.ndarray  # (rounds, 2) i8: groups and runs
+    deal: np.ndarray  # (rounds, 7) i8: cards for so many players
+    sequence: np.ndarray  # (rounds played) i8: their numbers
+    move_type: np.ndarray  # (moves) i1, as all arrays by move
+    move_card: np.ndarray  # the one card that leaves the hand; -1 for draws, answers and lays
+    move_suit: np.ndarray  # of the run that is laid or laid off on
+    move_target: np.ndarray  # rank of a group; place of the card laid off; lowest place of a run laid
+    lay_cards: np.ndarray  # (moves, largest meld) i1: the cards of a lay, -1 beyond
+    lay_wilds: np.ndarray  # (moves) i1
+    lay_fill: np.ndarray  # (moves) i2: as `State.meld_fill`
+    group_lays: (
+        np.ndarray
+    )  # (13, 2) i8: first and one past the last lay of a group of each rank, those with naturals
+    run_lays: np.ndarray  # (starts, 2 ** run_length) i8: the lay by the set of places with naturals, -1 none
+    wild_group_lays: np.ndarray  # (13) i8: the lay of a group of wilds only, -1 none
+    discard_moves: np.ndarray  # (53) i8: -1 for a kind that the pack lacks, as in all below
+    off_group: np.ndarray  # (53) i8
+    off_group_wild: np.ndarray  # (13) i8
+    off_low: np.ndarray  # (4, places) i8
+    off_high: np.ndarray  # (4, places) i8
+    off_low_wild: np.ndarray  # (4, places) i8
+    off_high_wild: np.ndarray  # (4, places) i8
+
+
+STOCK_MOVE = 0
+TAKE_MOVE = 1
+BUY_MOVE = 2
+PASS_MOVE = 3
+
+
+def _check_supported(rules: Rules) -> None:
+    """Say clearly what the engine does not play yet."""
+    if rules.contracts is None:
+        raise ValueError(
+            f"the engine does not play rules without contracts yet (rules {rules.name!r}: contracts is null)"
+        )
+    wanted = {
+        "ace": "high",
+        "scoring": "losers_penalty",
+        "blocked_scoring": "all_penalty",
+        "going_rummy": "none",
+    }
+    for name, value in wanted.items():
+        if getattr(rules, name) != value:
+            raise ValueError(f"the engine plays only {name} {value} yet, not {getattr(rules, name)}")
+    if rules.stock_out == "turn_over":
+        raise ValueError("the engine plays only stock_out shuffle or end yet, not turn_over")
+
+
+def _rule_record(rules: Rules, pack: Pack) -> Any:
+    wilds_allowed = NO_LIMIT if rules.max_wilds is None else rules.max_wilds
+    values = {
+        "group_size": rules.group_size,
+        "run_length": rules.run_length,
+        "group_max": NO_LIMIT if rules.group_limit is None else rules.group_limit,
+        "group_naturals": max(rules.min_naturals, rules.group_size - wilds_allowed),
+        "run_naturals": max(rules.min_naturals, rules.run_length - wilds_allowed),
+        "min_naturals": rules.min_naturals,
+        "max_wilds": wilds_allowed,
+        "distinct_groups": rules.distinct_groups,
+        "separate_runs": rules.separate_runs,
+        "num_places": len(pack.places),
+        "circular": pack.circular,
+        "max_buys": NO_LIMIT if rules.max_buys is None else rules.max_buys,
+        "buy_when_down": rules.buy_when_down,
+        "turn_player_may_buy": rules.turn_player_may_buy,
+        "uncovered_live": rules.uncovered_live,
+        "buy_first_upcard": rules.buy_first_upcard,
+        "buy_extra": rules.buy_extra,
+        "same_turn_layoff": rules.same_turn_layoff,
+        "layoff_own_only": rules.layoff_own_only,
+        "redraw_ban": rules.redraw_ban,
+        "final_discard": rules.final_discard,
+        "max_recycles": 0
+        if rules.stock_out == "end"
+        else NO_LIMIT
+        if rules.max_recycles is None
+        else rules.max_recycles,
+        "max_turns": rules.max_turns,
+        "players_min": rules.players_min,
+        "players_max": rules.players_max,
+        "pack_size": sum(pack.copies),
+    }
+    record = np.zeros(1, RULE)
+    for name, value in values.items():
+        record[name] = int(value)
+    return record[0]
+
+
+def _run_arrays(rules: Rules, pack: Pack) -> dict[str, np.ndarray]:
+    starts = [(suit, low) for suit in pack.suits for low in pack.run_starts()]
+    places = len(pack.places)
+    place_kinds = np.full((NUM_SUITS, places), -1, np.int64)
+    for suit in pack.suits:
+        for place in range(places):
+            place_kinds[suit, place] = pack.natural(suit, place)
+    start_of = np.full((NUM_SUITS, places), -1, np.int64)
+    run_kinds = np.full((len(starts), pack.run_length), -1, np.int64)
+    clashes = np.zeros(len(starts), np.int64)
+    for index, (suit, low) in enumerate(starts):
+        start_of[suit, low] = index
+        for step, place in enumerate(pack.run_places(low, pack.run_length)):
+            run_kinds[index, step] = place_kinds[suit, place]
+        for other, (other_suit, other_low) in enumerate(starts):
+            apart = abs(low - other_low)
+            if pack.circular:
+                apart = min(apart, places - apart)
+            if rules.separate_runs and suit == other_suit and apart <= pack.run_length:
+                clashes[index] |= 1 << other
+    bit_counts = np.array([bits.bit_count() for bits in range(2**pack.run_length)], np.int64)
+    return {
+        "place_kinds": place_kinds,
+        "start_of": start_of,
+        "run_kinds": run_kinds,
+        "run_clashes": clashes,
+        "bit_counts": bit_counts,
+    }
+
+
+def _move_arrays(table: MoveTable, pack: Pack, start_of: np.ndarray) -> dict[str, np.ndarray]:
+    count, places = len(table), len(pack.places)
+    by_move = {
+        name: np.full(count, -1, np.int8) for name in ("move_type", "move_card", "move_suit", "move_target")
+    }
+    lay_cards = np.full((count, max(pack.group_size, pack.run_length)), -1, np.int8)
+    lay_wilds = np.zeros(count, np.int8)
+    lay_fill = np.zeros(count, np.int16)
+    group_lays = np.zeros((NUM_RANKS, 2), np.int64)
+    run_lays = np.full((int(start_of.max()) + 1, 2**pack.run_length), -1, np.int64)
+    wild_group_lays = np.full(NUM_RANKS, -1, np.int64)
+    discard_moves = np.full(NUM_KINDS, -1, np.int64)
+    off_group = np.full(NUM_KINDS, -1, np.int64)
+    off_group_wild = np.full(NUM_RANKS, -1, np.int64)
+    ends = {name: np.full((NUM_SUITS, places), -1, np.int64) for name in ("off_low", "off_high")}
+    wild_ends = {
+        name: np.full((NUM_SUITS, places), -1, np.int64) for name in ("off_low_wild", "off_high_wild")
+    }
+    for id_, move in enumerate(table):
+        by_move["move_type"][id_] = move.type
+        by_move["move_suit"][id_] = move.suit
+        by_move["move_target"][id_] = move.target
+        if move.meld is not None:
+            meld = move.meld
+            lay_cards[id_, : len(meld.cards)] = meld.cards
+            lay_wilds[id_] = meld.wilds
+            if meld.is_run:
+                lay_fill[id_] = run_fill(pack, meld.low, meld.cards)
+                naturals = sum(1 << step for step, kind in enumerate(meld.cards) if kind != WILD)
+                run_lays[start_of[meld.suit, meld.low], naturals] = id_
+            else:
+                lay_fill[id_] = group_fill(meld.cards)
+                if meld.wilds == len(meld.cards):
+                    wild_group_lays[meld.low] = id_
+                else:
+                    if group_lays[meld.low, 1] == 0:
+                        group_lays[meld.low, 0] = id_
+                    group_lays[meld.low, 1] = id_ + 1
+        elif move.cards:
+            kind = move.cards[0]
+            by_move["move_card"][id_] = kind
+            if move.type == MoveType.DISCARD:
+                discard_moves[kind] = id_
+            elif move.type == MoveType.OFF_GROUP and kind == WILD:
+                off_group_wild[move.target] = id_
+            elif move.type == MoveType.OFF_GROUP:
+                off_group[kind] = id_
+            else:
+                name = "off_low" if move.type == MoveType.OFF_LOW else "off_high"
+                array = wild_ends[f"{name}_wild"] if kind == WILD else ends[name]
+                array[move.suit, move.target] = id_
+    return {
+        **by_move,
+        "lay_cards": lay_cards,
+        "lay_wilds": lay_wilds,
+        "lay_fill": lay_fill,
+        "group_lays": group_lays,
+        "run_lays": run_lays,
+        "wild_group_lays": wild_group_lays,
+        "discard_moves": discard_moves,
+        "off_group": off_group,
+        "off_group_wild": off_group_wild,
+        **ends,
+        **wild_ends,
+    }
+
+
+def run_fill(pack: Pack, low: int, cards: tuple[int, ...]) -> int:
+    """`State.meld_fill` of a run: the bit set of the places that wilds hold."""
+    places = pack.run_places(low, len(cards))
+    return sum(1 << place for place, kind in zip(places, cards, strict=True) if kind == WILD)
+
+
+def group_fill(cards: tuple[int, ...]) -> int:
+    """`State.meld_fill` of a group: how many naturals of each suit, four bits each."""
+    return sum(1 << (4 * (kind // NUM_RANKS)) for kind in cards if kind != WILD)
+
+
+@lru_cache(maxsize=64)
+def compile_tables(rules: Rules) -> Tables:
+    """The compiled tables of a rule set; the same object for equal rules. Raises ValueError for what is not played yet."""
+    _check_supported(rules)
+    pack = pack_of(rules)
+    contracts = rules.contracts or ()
+    points = np.zeros(NUM_KINDS, np.int64)
+    for kind in range(NUM_KINDS):
+        points[kind] = rules.card_points["wild" if kind == WILD else RANKS[kind % NUM_RANKS]]
+    deal = np.zeros((len(contracts), MAX_PLAYERS + 1), np.int64)
+    for round_number in range(1, len(contracts) + 1):
+        for players in range(rules.players_min, rules.players_max + 1):
+            deal[round_number - 1, players] = rules.cards_dealt(round_number, players)
+    runs = _run_arrays(rules, pack)
+    return Tables(
+        rule=_rule_record(rules, pack),
+        copies=np.array(pack.copies, np.int64),
+        points=points,
+        ranks=np.array(pack.ranks, np.int64),
+        contracts=np.array(contracts, np.int64).reshape(len(contracts), 2),
+        deal=deal,
+        sequence=np.array(rules.sequence, np.int64),
+        **runs,
+        **_move_arrays(move_table(rules), pack, runs["start_of"]),
+    )

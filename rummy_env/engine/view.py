@@ -1,0 +1,120 @@
+"""The View of a seat: everything it may know, written from the State by one kernel. Seats in it are relative: 0 is oneself."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rummy_env.cards import NUM_KINDS
+from rummy_env.engine.state import HISTORY, MAX_PLAYERS
+from rummy_env.kernel import kernel
+
+
+@kernel
+def relative(state, seat, other):
+    """The seat `other` as seen from `seat`; what is no seat stays as it is."""
+    if other < 0:
+        return np.int64(other)
+    return (np.int64(other) - seat + np.int64(state.players)) % np.int64(state.players)
+
+
+@kernel
+def relative_bits(state, seat, bits):
+    """A bit set of seats as seen from `seat`."""
+    players = np.int64(state.players)
+    wide = np.int64(bits)
+    return ((wide >> seat) | (wide << (players - seat))) & ((1 << players) - 1)
+
+
+@kernel
+def view(state, seat, out):
+    """Write what `seat` may know of a table into the View `out`: public facts and its own cards, nothing else."""
+    players = np.int64(state.players)
+    for other in range(MAX_PLAYERS):
+        if other >= players:
+            out.discarded[other] = 0
+            out.scores[other] = 0
+            out.turns[other] = 0
+            out.buys[other] = 0
+            out.hand_size[other] = 0
+            out.hidden_draws[other] = 0
+            out.known[other] = 0
+            continue
+        source = (other + seat) % players
+        out.discarded[other] = state.discarded[source]
+        out.scores[other] = state.scores[source]
+        out.turns[other] = state.turns[source]
+        out.buys[other] = state.buys[source]
+        out.hand_size[other] = state.hand_size[source]
+        out.hidden_draws[other] = state.hidden_draws[source]
+        out.known[other] = state.known[source]
+    out.hand[:] = state.hand[seat]
+    out.pool[:] = state.pool
+    copy_piles(state, seat, out)
+    copy_melds(state, seat, out)
+    for at in range(HISTORY):
+        entry = np.int64(state.history[at])
+        out.history[at] = (entry >> 3 << 3) + relative(state, seat, entry & 7) if entry else 0
+    out.new_melds = state.new_melds
+    out.reshuffles = state.reshuffles
+    out.round_index = state.round_index
+    out.last_index = state.last_index
+    out.players = players
+    out.seat = seat
+    out.round_number = state.round_number
+    out.dealer = relative(state, seat, state.dealer)
+    out.phase = state.phase
+    out.to_act = relative(state, seat, state.to_act)
+    out.turn = relative(state, seat, state.turn)
+    out.discarder = relative(state, seat, state.discarder)
+    out.passed = relative_bits(state, seat, state.passed)
+    out.taken = state.taken
+    out.down = relative_bits(state, seat, state.down)
+    out.acted = relative_bits(state, seat, state.acted)
+    out.acted_now = state.acted_now
+    out.groups_left = state.groups_left
+    out.runs_left = state.runs_left
+
+
+@kernel
+def copy_piles(state, seat, out):
+    """The discard pile with its makers; the stock only where its order is public."""
+    discards = np.int64(state.num_discards)
+    before = np.int64(out.num_discards)
+    for at in range(discards):
+        out.discards[at] = state.discards[at]
+        maker = np.int64(state.discard_by[at])
+        out.discard_by[at] = relative(state, seat, maker - 1) + 1
+    for at in range(discards, before):
+        out.discards[at] = 0
+        out.discard_by[at] = 0
+    out.num_discards = discards
+    out.num_stock = state.num_stock
+    out.stock_public = state.stock_public
+    out.stock[:] = 0
+    if state.stock_public:
+        out.stock[:] = state.stock
+
+
+@kernel
+def copy_melds(state, seat, out):
+    """The melds on the table and their owners."""
+    melds = np.int64(state.num_melds)
+    before = np.int64(out.num_melds)
+    for at in range(melds):
+        out.meld_owner[at] = relative(state, seat, state.meld_owner[at])
+        out.meld_run[at] = state.meld_run[at]
+        out.meld_suit[at] = state.meld_suit[at]
+        out.meld_low[at] = state.meld_low[at]
+        out.meld_size[at] = state.meld_size[at]
+        out.meld_fill[at] = state.meld_fill[at]
+    for at in range(melds, before):
+        out.meld_owner[at] = 0
+        out.meld_run[at] = 0
+        out.meld_suit[at] = 0
+        out.meld_low[at] = 0
+        out.meld_size[at] = 0
+        out.meld_fill[at] = 0
+    out.num_melds = melds
+
+
+assert NUM_KINDS == 53

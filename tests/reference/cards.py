@@ -1,0 +1,91 @@
+"""Cards as texts: the pack of a rule set, its order, and what a card counts.
+
+A card is "7s" (rank, suit) or "**" (any wild). Nothing here is clever, so that each line can be held against
+the rules page.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+Rules = dict[str, Any]
+
+WILD = "**"
+ALL_RANKS = "23456789TJQKA"  # low to high: the ace is always high here
+ALL_SUITS = "cdhs"
+
+
+def suits_of(rules: Rules) -> list[str]:
+    """The suits of the pack, in the order c d h s."""
+    listed = rules["suits"]
+    return [suit for suit in ALL_SUITS if listed is None or suit in listed]
+
+
+def ranks_of(rules: Rules) -> list[str]:
+    """The ranks of natural cards, low to high: a wild rank is not among them."""
+    listed = rules["ranks"]
+    return [
+        rank for rank in ALL_RANKS if (listed is None or rank in listed) and not is_wild_rank(rules, rank)
+    ]
+
+
+def is_wild_rank(rules: Rules, rank: str) -> bool:
+    """Whether all cards of this rank are wild."""
+    return rules["wild_rank"] is not None and rank == str(rules["wild_rank"])
+
+
+def pack(rules: Rules) -> list[str]:
+    """Every card of the pack, the wild ones as "**"."""
+    listed = rules["ranks"]
+    cards = []
+    for _ in range(rules["decks"]):
+        for suit in suits_of(rules):
+            for rank in ALL_RANKS:
+                if listed is None or rank in listed:
+                    cards.append(WILD if is_wild_rank(rules, rank) else rank + suit)
+    return cards + [WILD] * rules["jokers"]
+
+
+def in_print_order(rules: Rules, cards: Iterable[str]) -> list[str]:
+    """The cards by suit c d h s, low to high in the rank order, wilds last."""
+    ranks = ranks_of(rules)
+
+    def place(card: str) -> tuple[int, int]:
+        if card == WILD:
+            return (len(ALL_SUITS), 0)
+        return (ALL_SUITS.index(card[1]), ranks.index(card[0]))
+
+    return sorted(cards, key=place)
+
+
+def card_points(rules: Rules, card: str) -> Any:
+    """What one card left in the hand counts."""
+    points = rules["points"]
+    if card == WILD:
+        return points["wild"]
+    rank = card[0]
+    if points.get(rank) is not None:
+        return points[rank]
+    if rank == "A":
+        return 15  # null for the ace: 15 where the ace is not low
+    return int(rank)  # a natural 2 in a rule set that names no points for it: face value
+
+
+def hand_points(rules: Rules, hand: Iterable[str]) -> Any:
+    """What a whole hand counts."""
+    return sum(card_points(rules, card) for card in hand)
+
+
+def without(cards: Iterable[str], gone: Iterable[str]) -> list[str]:
+    """The cards that remain when `gone` leave, in the same order; every one of `gone` has to be there."""
+    remaining = list(cards)
+    for card in gone:
+        remaining.remove(card)
+    return remaining
+
+
+def same_cards(one: Iterable[str], other: Iterable[str]) -> bool:
+    """Whether both hold the same cards, in any order."""
+    return Counter(one) == Counter(other)
