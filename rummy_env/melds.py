@@ -56,9 +56,7 @@ class Pack:
     def ranks(self) -> tuple[int, ...]:
         """The ranks that groups can have, low to high."""
         ranks = dict.fromkeys(self.places)
-        return tuple(
-            rank for rank in ranks if any(self.copies[suit * NUM_RANKS + rank] for suit in self.suits)
-        )
+        return tuple(rank for rank in ranks if any(self.copies[suit * NUM_RANKS + rank] for suit in self.suits))
 
     def natural(self, suit: int, place: int) -> int:
         """The kind that fills a place of a run, or -1 where only a wild can."""
@@ -136,12 +134,7 @@ def _parse_group(text: str, head: str, cards: tuple[int, ...], pack: Pack) -> Me
 
 
 def _parse_run(text: str, head: str, cards: tuple[int, ...], pack: Pack) -> Meld:
-    if (
-        len(head) != 3
-        or head[1] not in RANKS
-        or head[2] not in SUITS
-        or SUITS.index(head[2]) not in pack.suits
-    ):
+    if len(head) != 3 or head[1] not in RANKS or head[2] not in SUITS or SUITS.index(head[2]) not in pack.suits:
         raise ValueError(f"no such meld: {text!r}; {head!r} names no card that a run can begin with here")
     suit, places = SUITS.index(head[2]), len(pack.places)
     starts = [place for place in range(places) if pack.places[place] == RANKS.index(head[1])]
@@ -168,9 +161,7 @@ def catalogue(pack: Pack) -> list[Meld]:
             melds.extend(Meld(False, 0, rank, (WILD,) * pack.group_size) for rank in pack.ranks)
         if pack.wilds >= pack.run_length:
             melds.extend(
-                Meld(True, suit, low, (WILD,) * pack.run_length)
-                for suit in pack.suits
-                for low in pack.run_starts()
+                Meld(True, suit, low, (WILD,) * pack.run_length) for suit in pack.suits for low in pack.run_starts()
             )
     return melds
 
@@ -260,85 +251,129 @@ def spend_run(tables, hand, start, used, change):
 
 
 @kernel
-def can_form(tables, hand, groups, runs, used_ranks, blocked, first):
+def can_form(tables, hand, groups, runs, used_ranks, blocked):
     """Whether a hand can form `groups` groups and `runs` runs, exactly, under the limits of the rule set.
 
-    Runs are tried from start `first` on, each with every choice of naturals that the wilds allow (a natural may be
-    needed elsewhere), and the groups are then settled by `fewest_group_wilds`. `used_ranks` and `blocked` are bit sets
-    of the ranks and the starts that `distinct_groups` and `separate_runs` rule out.
+    Backtracking: runs are tried in the order of their starts, each with every choice of naturals that the wilds allow (a
+    natural may be needed elsewhere), and the groups are then settled by `fewest_group_wilds`. `used_ranks` and `blocked`
+    are bit sets of the ranks and the starts that `distinct_groups` and `separate_runs` rule out.
     """
-    wilds = np.int64(hand[WILD])
-    if fewest_group_wilds(tables, hand, groups, tables.rule.group_naturals, used_ranks) > wilds:
+    least_group = tables.rule.group_naturals
+    if fewest_group_wilds(tables, hand, groups, least_group, used_ranks) > hand[WILD]:
         return False
     if runs == 0:
         return True
-    least = max(tables.rule.run_naturals, tables.rule.run_length - wilds)
-    for start in range(first, tables.run_kinds.shape[0]):
-        if (blocked >> start) & 1:
-            continue
-        held = held_places(tables, hand, start)
-        if tables.bit_counts[held] < least:
-            continue
-        used = held
-        while True:
-            if tables.bit_counts[used] >= least:
-                spend_run(tables, hand, start, used, -1)
-                fits = can_form(
-                    tables, hand, groups, runs - 1, used_ranks, blocked | tables.run_clashes[start], start
-                )
-                spend_run(tables, hand, start, used, 1)
-                if fits:
-                    return True
-            if used == 0:
+    number = tables.run_kinds.shape[0]
+    # a frame per run: its start, the natural places held there, those used (-1: start not looked at), blocked starts
+    frames = np.empty((MAX_CONTRACT, 4), np.int64)
+    depth = 0
+    frames[0, 0] = 0
+    frames[0, 2] = -1
+    frames[0, 3] = blocked
+    while depth >= 0:
+        frame = frames[depth]
+        least = max(tables.rule.run_naturals, tables.rule.run_length - np.int64(hand[WILD]))
+        found = False
+        while frame[0] < number:
+            if frame[2] < 0:
+                held = np.int64(0)
+                if not (frame[3] >> frame[0]) & 1:
+                    held = held_places(tables, hand, frame[0])
+                frame[1] = held
+                frame[2] = held
+            elif frame[2] == 0:
+                frame[0] += 1
+                frame[2] = -1
+                continue
+            else:
+                frame[2] = (frame[2] - 1) & frame[1]
+            if tables.bit_counts[frame[2]] >= least and not (frame[3] >> frame[0]) & 1:
+                found = True
                 break
-            used = (used - 1) & held
+            if tables.bit_counts[frame[1]] < least:
+                frame[2] = 0
+        if not found:
+            depth -= 1
+            if depth >= 0:
+                spend_run(tables, hand, frames[depth, 0], frames[depth, 2], 1)
+            continue
+        spend_run(tables, hand, frame[0], frame[2], -1)
+        if fewest_group_wilds(tables, hand, groups, least_group, used_ranks) > hand[WILD]:
+            spend_run(tables, hand, frame[0], frame[2], 1)
+            continue
+        if depth + 1 == runs:
+            for index in range(runs):
+                spend_run(tables, hand, frames[index, 0], frames[index, 2], 1)
+            return True
+        frames[depth + 1, 0] = frame[0]
+        frames[depth + 1, 2] = -1
+        frames[depth + 1, 3] = frame[3] | tables.run_clashes[frame[0]]
+        depth += 1
     return False
 
 
 @kernel
-def nearest_runs(tables, hand, groups, runs, used_ranks, blocked, first, spent, best, depth, trial, picks):
-    """Branch and bound behind `contract_gap`: the least number of cards missing from here on, `spent` included.
-
-    A run takes every natural it can: with the places of all runs fixed that wastes nothing, and a natural that a group
-    could use as well is worth one card to either. The starts of the best runs are left in `picks`.
-    """
-    floor = spent + fewest_group_wilds(tables, hand, groups, 0, used_ranks)
-    if floor >= best:
-        return best
-    if runs == 0:
-        picks[:depth] = trial[:depth]
-        return floor
-    length = tables.rule.run_length
-    for start in range(first, tables.run_kinds.shape[0]):
-        if (blocked >> start) & 1:
-            continue
-        held = held_places(tables, hand, start)
-        missing = length - tables.bit_counts[held]
-        if floor + missing >= best:
-            continue
-        for step in range(length):
-            if (held >> step) & 1:
-                hand[tables.run_kinds[start, step]] -= 1
-        trial[depth] = start
-        best = nearest_runs(
-            tables, hand, groups, runs - 1, used_ranks, blocked | tables.run_clashes[start], start,
-            spent + missing, best, depth + 1, trial, picks,
-        )  # fmt: skip
-        for step in range(length):
-            if (held >> step) & 1:
-                hand[tables.run_kinds[start, step]] += 1
-    return best
+def move_naturals(tables, hand, start, held, change):
+    """Take the naturals of a run out of a hand (`change` -1) or put them back (1), leaving wilds alone."""
+    for step in range(tables.rule.run_length):
+        if (held >> step) & 1:
+            hand[tables.run_kinds[start, step]] += change
 
 
 @kernel
 def contract_gap(tables, hand, groups, runs, used_ranks, blocked, picks):
     """How many places of the best `groups` groups and `runs` runs a hand's naturals leave empty, wilds not counted.
 
-    The hand is a contract's distance of ``max(0, gap - wilds)`` cards away, except that the limits on wilds per meld are
-    not looked at. `picks` (`MAX_CONTRACT` numbers) receives the starts of the best runs.
+    The hand is ``max(0, gap - wilds)`` cards from the contract, the limits on wilds per meld not looked at. Branch and
+    bound over the starts of the runs. A run takes every natural it can: with the places of all runs fixed that wastes
+    nothing, and a natural that a group could use as well is worth one card to either. `picks` (`MAX_CONTRACT` numbers)
+    receives the starts of the best runs. At most 98 can be missing.
     """
-    trial = np.zeros(MAX_CONTRACT, np.int64)
-    return nearest_runs(tables, hand, groups, runs, used_ranks, blocked, 0, 0, np.int64(98), 0, trial, picks)
+    best = np.int64(98)
+    floor = fewest_group_wilds(tables, hand, groups, 0, used_ranks)
+    if runs == 0:
+        return min(best, floor)
+    number = tables.run_kinds.shape[0]
+    length = tables.rule.run_length
+    # a frame per run: its start, the natural places it took, blocked starts, missing so far, the least in all from here
+    frames = np.empty((MAX_CONTRACT, 5), np.int64)
+    depth = 0
+    frames[0, 0] = -1
+    frames[0, 2] = blocked
+    frames[0, 3] = 0
+    frames[0, 4] = floor
+    while depth >= 0:
+        frame = frames[depth]
+        frame[0] += 1
+        if frame[0] >= number:
+            depth -= 1
+            if depth >= 0:
+                move_naturals(tables, hand, frames[depth, 0], frames[depth, 1], 1)
+            continue
+        start = frame[0]
+        if (frame[2] >> start) & 1:
+            continue
+        held = held_places(tables, hand, start)
+        missing = length - tables.bit_counts[held]
+        if frame[4] + missing >= best:
+            continue
+        frame[1] = held
+        move_naturals(tables, hand, start, held, -1)
+        spent = frame[3] + missing
+        floor = spent + fewest_group_wilds(tables, hand, groups, 0, used_ranks)
+        if floor < best and depth + 1 < runs:
+            depth += 1
+            frames[depth, 0] = start - 1
+            frames[depth, 2] = frame[2] | tables.run_clashes[start]
+            frames[depth, 3] = spent
+            frames[depth, 4] = floor
+            continue
+        if floor < best:
+            best = floor
+            for index in range(runs):
+                picks[index] = frames[index, 0]
+        move_naturals(tables, hand, start, held, 1)
+    return best
 
 
 @kernel

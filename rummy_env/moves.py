@@ -168,9 +168,7 @@ class MoveTable:
             for kind in move.cards:
                 row[types + kind] += 1 / largest
             row[rest] = len(move.cards) / largest
-            on_run = move.type in (MoveType.OFF_LOW, MoveType.OFF_HIGH) or (
-                move.meld is not None and move.meld.is_run
-            )
+            on_run = move.type in (MoveType.OFF_LOW, MoveType.OFF_HIGH) or (move.meld is not None and move.meld.is_run)
             on_group = move.type == MoveType.OFF_GROUP or (move.meld is not None and not move.meld.is_run)
             row[rest + 1], row[rest + 2] = on_group, on_run
             if on_group:

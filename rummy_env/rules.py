@@ -198,11 +198,8 @@ class Rules:
                 raise ValueError("deal must be a list of cards per round where contracts are given")
             if len(self.deal) != len(self.contracts):
                 raise ValueError(f"deal has {len(self.deal)} rounds but contracts has {len(self.contracts)}")
-            for number in self.rounds or ():
-                if number > len(self.contracts):
-                    raise ValueError(
-                        f"rounds names {number}, contracts has only {len(self.contracts)} rounds"
-                    )
+            if (number := max(self.rounds or (1,))) > len(self.contracts):
+                raise ValueError(f"rounds names {number}, contracts has only {len(self.contracts)} rounds")
         if self.run_length > len(self.rank_order):
             raise ValueError(
                 f"run_length {self.run_length} is longer than the {len(self.rank_order)} places of the ranks"
@@ -477,9 +474,8 @@ def apply_overrides(rules: Rules, overrides: Mapping[str, Any]) -> Rules:
     for name in overrides:
         if not isinstance(name, str) or name not in FIELDS:
             near = difflib.get_close_matches(str(name), FIELDS, 1)
-            raise ValueError(
-                f"unknown rule field {_show(name)}" + (f"; did you mean {near[0]}?" if near else "")
-            )
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(f"unknown rule field {_show(name)}{hint}")
     values = {name: getattr(rules, name) for name in FIELDS} | dict(overrides)
     if "points" in overrides:
         values["points"] = _points(overrides["points"], rules.points)
@@ -499,8 +495,9 @@ def _presets() -> FrozenMap[str, Rules]:
         melds_per_turn=None, ace="high_or_low", going_rummy="double", stock_out="shuffle", max_recycles=2,
     )  # fmt: skip
     block = basic.replace(
-        name="block", stock_out="end", blocked_scoring="all_penalty", scoring="losers_penalty"
-    )
+        name="block",
+        stock_out="end", blocked_scoring="all_penalty", scoring="losers_penalty",
+    )  # fmt: skip
     return FrozenMap({rules.name: rules for rules in (Rules(), basic, modern, block)})
 
 
@@ -623,9 +620,7 @@ def _describe(r: Rules) -> Iterator[str]:
     yield f"In a meld as laid: least naturals: {r.min_naturals}; most wilds: {_count(r.max_wilds, 'wild')}."
     if isinstance(r.deal, Mapping):
         yield "Cards dealt: " + ", ".join(f"{cards} with {n} players" for n, cards in r.deal.items()) + "."
-        since = (
-            "after a meld of one's own" if r.layoff_needs_own_meld else "with or without melds of one's own"
-        )
+        since = "after a meld of one's own" if r.layoff_needs_own_meld else "before a meld of one's own too"
         yield f"Most new melds in a turn: {_count(r.melds_per_turn, 'meld')}."
     else:
         for number in r.sequence:

@@ -177,7 +177,7 @@ def legal_lays(tables, state, groups, runs, mask):
     hand = state.hand[seat].copy()
     used = used_ranks(tables, state)
     blocked = blocked_starts(tables, state)
-    if not can_form(tables, hand, groups, runs, used, blocked, 0):
+    if not can_form(tables, hand, groups, runs, used, blocked):
         return 0
     count = 0
     if groups > 0:
@@ -241,7 +241,7 @@ def try_lay(tables, hand, move, most_wilds, groups, runs, used, blocked, mask):
             if hand[cards[at]] < 0:
                 fits = False
     if fits:
-        fits = can_form(tables, hand, groups, runs, used, blocked, 0)
+        fits = can_form(tables, hand, groups, runs, used, blocked)
     for at in range(cards.shape[0]):
         if cards[at] >= 0:
             hand[cards[at]] += 1

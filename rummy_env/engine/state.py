@@ -147,9 +147,7 @@ def _packed(fields: list[tuple[Any, ...]]) -> np.dtype[Any]:
         fields = [*fields, ("zeros", "i1", (8 - size % 8,))]
     plain = np.dtype(fields)
     names = plain.names or ()
-    assert not set(names) & set(
-        dir(np.record)
-    )  # such a field could not be read as an attribute in Python mode
+    assert not set(names) & set(dir(np.record))  # such a field could not be read as an attribute in Python mode
     assert plain.itemsize == sum(plain[name].itemsize for name in names) and plain.itemsize % 8 == 0
     return np.dtype((np.record, plain))
 

@@ -34,12 +34,8 @@ class Tables(NamedTuple):
     points: np.ndarray  # (53) i8: what a card left in hand counts
     ranks: np.ndarray  # (ranks) i8: the ranks that groups have
     bit_counts: np.ndarray  # (2 ** run_length) i8
-    run_kinds: (
-        np.ndarray
-    )  # (starts, run_length) i8: the kind at each place of each smallest run, -1 only a wild
-    run_clashes: (
-        np.ndarray
-    )  # (starts) i8: bit set of the starts that `separate_runs` keeps apart from this one
+    run_kinds: np.ndarray  # (starts, run_length) i8: the kind at each place of each smallest run, -1 only a wild
+    run_clashes: np.ndarray  # (starts) i8: bit set of the starts that `separate_runs` keeps apart from this one
     place_kinds: np.ndarray  # (4, places) i8: the natural of a place, -1 only a wild
     start_of: np.ndarray  # (4, places) i8: index of the smallest run that begins there, -1 none
     contracts: np.ndarray  # (rounds, 2) i8: groups and runs
@@ -52,9 +48,7 @@ class Tables(NamedTuple):
     lay_cards: np.ndarray  # (moves, largest meld) i1: the cards of a lay, -1 beyond
     lay_wilds: np.ndarray  # (moves) i1
     lay_fill: np.ndarray  # (moves) i2: as `State.meld_fill`
-    group_lays: (
-        np.ndarray
-    )  # (13, 2) i8: first and one past the last lay of a group of each rank, those with naturals
+    group_lays: np.ndarray  # (13, 2) i8: first and one past the last lay of a group of each rank, those with naturals
     run_lays: np.ndarray  # (starts, 2 ** run_length) i8: the lay by the set of places with naturals, -1 none
     wild_group_lays: np.ndarray  # (13) i8: the lay of a group of wilds only, -1 none
     discard_moves: np.ndarray  # (53) i8: -1 for a kind that the pack lacks, as in all below
@@ -163,9 +157,7 @@ def _run_arrays(rules: Rules, pack: Pack) -> dict[str, np.ndarray]:
 
 def _move_arrays(table: MoveTable, pack: Pack, start_of: np.ndarray) -> dict[str, np.ndarray]:
     count, places = len(table), len(pack.places)
-    by_move = {
-        name: np.full(count, -1, np.int8) for name in ("move_type", "move_card", "move_suit", "move_target")
-    }
+    by_move = {name: np.full(count, -1, np.int8) for name in ("move_type", "move_card", "move_suit", "move_target")}
     lay_cards = np.full((count, max(pack.group_size, pack.run_length)), -1, np.int8)
     lay_wilds = np.zeros(count, np.int8)
     lay_fill = np.zeros(count, np.int16)
@@ -176,9 +168,7 @@ def _move_arrays(table: MoveTable, pack: Pack, start_of: np.ndarray) -> dict[str
     off_group = np.full(NUM_KINDS, -1, np.int64)
     off_group_wild = np.full(NUM_RANKS, -1, np.int64)
     ends = {name: np.full((NUM_SUITS, places), -1, np.int64) for name in ("off_low", "off_high")}
-    wild_ends = {
-        name: np.full((NUM_SUITS, places), -1, np.int64) for name in ("off_low_wild", "off_high_wild")
-    }
+    wild_ends = {name: np.full((NUM_SUITS, places), -1, np.int64) for name in ("off_low_wild", "off_high_wild")}
     for id_, move in enumerate(table):
         by_move["move_type"][id_] = move.type
         by_move["move_suit"][id_] = move.suit

@@ -26,9 +26,7 @@ def suits_of(rules: Rules) -> list[str]:
 def ranks_of(rules: Rules) -> list[str]:
     """The ranks of natural cards, low to high: a wild rank is not among them."""
     listed = rules["ranks"]
-    return [
-        rank for rank in ALL_RANKS if (listed is None or rank in listed) and not is_wild_rank(rules, rank)
-    ]
+    return [rank for rank in ALL_RANKS if (listed is None or rank in listed) and not is_wild_rank(rules, rank)]
 
 
 def is_wild_rank(rules: Rules, rank: str) -> bool:

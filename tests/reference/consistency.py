@@ -1,7 +1,7 @@
 """Whether a position agrees with the course of play: is there such a window, such a half-laid contract?
 
-These checks ask the table itself, so a position is refused exactly where play could not stand there by the rules
-that the table follows. `down` and `acted` are taken as given.
+These checks ask the table itself, so a position is refused exactly where play could not stand there by the
+rules that the table follows. `down` and `acted` are taken as given.
 """
 
 from __future__ import annotations

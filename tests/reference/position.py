@@ -40,9 +40,7 @@ def read_position(position: dict[str, Any]) -> dict[str, Any]:
     rules = resolve(position["rules"], overrides)
 
     found: dict[str, Any] = {"rules": rules}
-    found["hands"] = [
-        in_print_order(rules, read_cards(rules, text, "hands")) for text in read_list(position, "hands")
-    ]
+    found["hands"] = [in_print_order(rules, read_cards(rules, text, "hands")) for text in read_list(position, "hands")]
     players = len(found["hands"])
     if not rules["players_min"] <= players <= rules["players_max"]:
         raise ValueError(f"hands: {players} players are outside players_min to players_max")

@@ -233,11 +233,13 @@ def _check_pack(rules: Rules) -> None:
         listed = rules[field]
         if listed is None:
             continue
-        if not isinstance(listed, list) or not listed or len(set(listed)) != len(listed):
-            raise ValueError(f"{field}: a list without repetitions is needed")
+        if not isinstance(listed, list) or not listed:
+            raise ValueError(f"{field}: a list is needed")
         for entry in listed:
             if not isinstance(entry, str) or len(entry) != 1 or entry not in known:
                 raise ValueError(f"{field}: {entry!r} is unknown")
+            if listed.count(entry) > 1:
+                raise ValueError(f"{field}: {entry} stands there twice")
 
 
 def _check_sizes(rules: Rules) -> None:

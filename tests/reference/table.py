@@ -6,7 +6,7 @@ import copy
 import random
 from typing import Any
 
-from .cards import WILD, Rules, hand_points, in_print_order, pack, same_cards, without
+from .cards import Rules, hand_points, in_print_order, pack, same_cards, without
 from .consistency import check_course
 from .layoffs import grown, texts_on
 from .melds import LayDown, Meld
