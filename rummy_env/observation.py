@@ -1,0 +1,385 @@
+"""The observation vector: its named layout, its encoder, and a decoder for reading one.
+
+One vector in [0, 1] with the same shape for 2 to 6 players. Seats are relative: 0 is oneself, then clockwise; the blocks
+of absent seats are zeros. Every entry is a small whole number divided by its block's scale (larger numbers are cut off at
+the scale), so a vector can be read back. A View is all that the encoder sees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rummy_env.cards import KIND_TEXTS, NUM_KINDS, NUM_RANKS, NUM_SUITS, RANKS, SUITS, WILD
+from rummy_env.engine.state import MAX_PLAYERS, PHASES
+from rummy_env.kernel import kernel
+from rummy_env.melds import MAX_CONTRACT, Pack, pack_of
+from rummy_env.rules import Rules
+
+NUM_PHASES = 4
+_MELD_SCALE = 4
+_HAND_SCALE = 30
+_BUY_SCALE = 10
+_SCORE_SCALE = 200
+_SHUFFLE_SCALE = 4
+_STOCK_PLACES = 3
+
+SEAT_SCALARS = (
+    ("hand_size", _HAND_SCALE), ("down", 1), ("acted_before", 1), ("acted_now", 1), ("buys", _BUY_SCALE),
+    ("behind", _SCORE_SCALE), ("dealer", 1), ("turn", 1), ("to_act", 1), ("discarder", 1), ("passed", 1), ("present", 1),
+)  # fmt: skip
+"""The numbers known of every seat; `behind` is the points that its score lies above the lowest one."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A named slice of the vector; `labels` name its entries and `scales` are what they are divided by."""
+
+    name: str
+    start: int
+    labels: tuple[str, ...]
+    scales: tuple[int, ...]
+    meaning: str
+
+    @property
+    def size(self) -> int:
+        return len(self.labels)
+
+    @property
+    def stop(self) -> int:
+        return self.start + self.size
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All blocks in order."""
+
+    blocks: tuple[Block, ...]
+
+    @property
+    def size(self) -> int:
+        return self.blocks[-1].stop
+
+    @property
+    def scales(self) -> np.ndarray:
+        """float32 ``(size,)``: what each entry is divided by."""
+        return np.array([scale for block in self.blocks for scale in block.scales], np.float32)
+
+    def __getitem__(self, name: str) -> Block:
+        for block in self.blocks:
+            if block.name == name:
+                return block
+        raise ValueError(f"no such block: {name!r}; blocks are {', '.join(block.name for block in self.blocks)}")
+
+    def describe(self) -> list[dict[str, Any]]:
+        """One JSON-able object per block: what a saved agent keeps to recognise the layout it was made for."""
+        return [
+            {"name": block.name, "start": block.start, "size": block.size, "scales": sorted(set(block.scales))}
+            for block in self.blocks
+        ]
+
+
+def _kinds(pack: Pack) -> list[int]:
+    return [kind for kind in range(NUM_KINDS) if pack.copies[kind]]
+
+
+def _ends(pack: Pack) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """The places (suit, place) that a card laid off can come to stand at, below and above a run."""
+    places = range(len(pack.places))
+    low = [place for place in places if pack.circular or place < len(pack.places) - pack.run_length]
+    high = [place for place in places if pack.circular or place >= pack.run_length]
+    return [(suit, place) for suit in pack.suits for place in low], [(suit, place) for suit in pack.suits for place in high]
+
+
+@lru_cache(maxsize=64)
+def layout(rules: Rules) -> Layout:
+    """The layout of a rule set's observation. The same for any number of players and for any choice of rounds."""
+    pack = pack_of(rules)
+    kinds = _kinds(pack)
+    names = tuple(KIND_TEXTS[kind] for kind in kinds)
+    copies = tuple(pack.copies[kind] for kind in kinds)
+    ones = (1,) * len(kinds)
+    rounds = len(rules.contracts or (1,))
+    blocks: list[Block] = []
+
+    def add(name: str, labels: tuple[str, ...], scales: tuple[int, ...] | int, meaning: str) -> None:
+        start = blocks[-1].stop if blocks else 0
+        scales = (scales,) * len(labels) if isinstance(scales, int) else scales
+        blocks.append(Block(name, start, labels, scales, meaning))
+
+    def cell(suit: int, place: int) -> str:
+        return RANKS[pack.places[place]] + SUITS[suit]
+
+    add("hand", names, copies, "own cards")
+    add("discard_0", names, ones, "the top discard")
+    add("discard_1", names, ones, "the discard below it")
+    add("discard_2", names, ones, "the discard below that")
+    add("older_discards", names, copies, "the other cards of the discard pile")
+    if rules.stock_out == "turn_over":
+        for place in range(_STOCK_PLACES):
+            add(f"stock_{place}", names, ones, f"the card {place} below the top of the stock, where its order is public")
+    add("melded", names, copies, "cards in melds on the table, wilds apart")
+    low, high = _ends(pack)
+    for owner, whose in (("own", "own melds"), ("other", "melds of others")):
+        add(f"{owner}_groups", tuple(RANKS[rank] for rank in pack.ranks), _MELD_SCALE, f"{whose}: groups that accept the rank")
+        add(f"{owner}_below", tuple(cell(*end) for end in low), _MELD_SCALE, f"{whose}: runs that accept the card below")
+        add(f"{owner}_above", tuple(cell(*end) for end in high), _MELD_SCALE, f"{whose}: runs that accept the card above")
+    for seat in range(MAX_PLAYERS):
+        add(f"seat_{seat}_known", names, copies, f"cards that everybody knows to be in the hand of seat {seat}")
+        add(f"seat_{seat}_discarded", names, ones, f"kinds that seat {seat} has discarded this round")
+        labels, scales = zip(*SEAT_SCALARS, strict=True)
+        add(f"seat_{seat}", labels, scales, f"what is public of seat {seat}")
+    add("unseen", names, copies, "cards whose whereabouts this seat does not know")
+    add("contract", ("groups", "runs"), MAX_CONTRACT, "the contract of the round")
+    add("contract_left", ("groups", "runs"), MAX_CONTRACT, "what is left of it while it is being laid")
+    add("round", tuple(str(number + 1) for number in range(rounds)), 1, "the number of the round")
+    add("rounds_left", ("rounds",), rounds, "rounds that follow this one in the game")
+    add("phase", PHASES[:NUM_PHASES], 1, "the phase")
+    add("stock_size", ("cards",), sum(pack.copies), "cards in the stock")
+    add("reshuffles", ("stocks",), _SHUFFLE_SCALE, "new stocks formed this round")
+    add("turns", ("turns",), min(rules.max_turns, 255), "turns that the seat whose turn it is has begun")
+    add("banned", names, ones, "the card that may not be discarded this turn")
+    return Layout(tuple(blocks))
+
+
+def observation_size(rules: Rules) -> int:
+    """The length of the vector."""
+    return layout(rules).size
+
+
+class Plan(NamedTuple):
+    """The layout compiled for the encoder."""
+
+    starts: np.ndarray  # (blocks) i8, in the order of `_PLAN_BLOCKS`
+    units: np.ndarray  # (size): one over the scale; all ones for raw numbers
+    limits: np.ndarray  # (size) i8: the scale, at which numbers are cut off
+    kinds: np.ndarray  # (kinds) i8
+    index: np.ndarray  # (53) i8: place of a kind among the kinds, -1 for none
+    rank_index: np.ndarray  # (13) i8: place of a rank among the ranks of groups
+    low_index: np.ndarray  # (4, places) i8: place among the ends below runs, -1 none
+    high_index: np.ndarray  # (4, places) i8
+
+
+_PLAN_BLOCKS = (
+    "hand", "discard_0", "older_discards", "stock_0", "melded", "own_groups", "own_below", "own_above", "other_groups",
+    "other_below", "other_above", "seat_0_known", "seat_1_known", "unseen", "contract", "contract_left", "round",
+    "rounds_left", "phase", "stock_size", "reshuffles", "turns", "banned",
+)  # fmt: skip
+(
+    _HAND, _DISCARD, _OLDER, _STOCK, _MELDED, _OWN_GROUPS, _OWN_BELOW, _OWN_ABOVE, _OTHER_GROUPS, _OTHER_BELOW,
+    _OTHER_ABOVE, _SEAT, _NEXT_SEAT, _UNSEEN, _CONTRACT, _LEFT, _ROUND, _ROUNDS_LEFT, _PHASE, _STOCK_SIZE, _RESHUFFLES,
+    _TURNS, _BANNED,
+) = range(len(_PLAN_BLOCKS))  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def observation_plan(rules: Rules, raw: bool = False) -> Plan:
+    """The compiled layout, for float32 vectors or (`raw`) for uint8 vectors of the undivided numbers."""
+    shape, pack = layout(rules), pack_of(rules)
+    kinds = _kinds(pack)
+    index = np.full(NUM_KINDS, -1, np.int64)
+    index[kinds] = np.arange(len(kinds))
+    rank_index = np.full(NUM_RANKS, -1, np.int64)
+    rank_index[list(pack.ranks)] = np.arange(len(pack.ranks))
+    grids = []
+    for ends in _ends(pack):
+        grid = np.full((NUM_SUITS, len(pack.places)), -1, np.int64)
+        for at, end in enumerate(ends):
+            grid[end] = at
+        grids.append(grid)
+    starts = {block.name: block.start for block in shape.blocks}
+    return Plan(
+        starts=np.array([starts.get(name, -1) for name in _PLAN_BLOCKS], np.int64),
+        units=np.ones(shape.size, np.uint8) if raw else (1 / shape.scales).astype(np.float32),
+        limits=shape.scales.astype(np.int64),
+        kinds=np.array(kinds, np.int64),
+        index=index,
+        rank_index=rank_index,
+        low_index=grids[0],
+        high_index=grids[1],
+    )
+
+
+def decode(rules: Rules, vector: np.ndarray) -> dict[str, dict[str, int]]:
+    """The numbers behind a float32 vector, by block and label, zeros left out. ``ValueError`` for another length."""
+    shape = layout(rules)
+    if vector.shape != (shape.size,):
+        raise ValueError(f"an observation of these rules has the shape {(shape.size,)}, not {vector.shape}")
+    numbers = np.rint(vector * shape.scales).astype(int)
+    found: dict[str, dict[str, int]] = {}
+    for block in shape.blocks:
+        entries = {
+            label: int(number) for label, number in zip(block.labels, numbers[block.start : block.stop], strict=True) if number
+        }
+        if entries:
+            found[block.name] = entries
+    return found
+
+
+@kernel
+def put(plan, out, at, number):
+    """Write a number, cut off at its scale and divided by it."""
+    limit = plan.limits[at]
+    out[at] = min(np.int64(number), limit) * plan.units[at]
+
+
+@kernel
+def encode(tables, plan, view, out):
+    """Write the observation of a View into `out` (the whole vector)."""
+    out[:] = 0
+    starts = plan.starts
+    encode_piles(tables, plan, view, out)
+    encode_table(tables, plan, view, out)
+    encode_seats(tables, plan, view, out)
+    contract = np.int64(view.round_number) - 1
+    for part in range(2):
+        put(plan, out, starts[_CONTRACT] + part, tables.contracts[contract, part])
+    put(plan, out, starts[_LEFT], view.groups_left)
+    put(plan, out, starts[_LEFT] + 1, view.runs_left)
+    put(plan, out, starts[_ROUND] + contract, 1)
+    put(plan, out, starts[_ROUNDS_LEFT], np.int64(view.last_index) - np.int64(view.round_index))
+    if view.phase < NUM_PHASES:
+        put(plan, out, starts[_PHASE] + np.int64(view.phase), 1)
+    put(plan, out, starts[_STOCK_SIZE], view.num_stock)
+    put(plan, out, starts[_RESHUFFLES], view.reshuffles)
+    put(plan, out, starts[_TURNS], view.turns[view.turn])
+    if view.taken >= 0:
+        put(plan, out, starts[_BANNED] + plan.index[view.taken], 1)
+
+
+@kernel
+def encode_piles(tables, plan, view, out):
+    """Own hand, discard pile, known stock, and what is unseen."""
+    starts = plan.starts
+    kinds = plan.kinds.shape[0]
+    unseen = np.zeros(NUM_KINDS, np.int64)
+    for at in range(kinds):
+        kind = plan.kinds[at]
+        held = np.int64(view.hand[kind])
+        unseen[kind] = tables.copies[kind] - held
+        if held:
+            put(plan, out, starts[_HAND] + at, held)
+    older = np.zeros(NUM_KINDS, np.int64)
+    top = np.int64(view.num_discards) - 1
+    for place in range(top + 1):
+        kind = np.int64(view.discards[place])
+        unseen[kind] -= 1
+        below_top = top - place
+        if below_top < 3:
+            put(plan, out, starts[_DISCARD] + below_top * kinds + plan.index[kind], 1)
+        else:
+            older[kind] += 1
+    for index in range(view.num_melds):
+        count_meld(tables, view, index, unseen, -1)
+    for other in range(1, view.players):
+        for at in range(kinds):
+            unseen[plan.kinds[at]] -= np.int64(view.known[other, plan.kinds[at]])
+    if view.stock_public:
+        for depth in range(view.num_stock):
+            kind = np.int64(view.stock[np.int64(view.num_stock) - 1 - depth])
+            unseen[kind] -= 1
+            if depth < _STOCK_PLACES and starts[_STOCK] >= 0:
+                put(plan, out, starts[_STOCK] + depth * kinds + plan.index[kind], 1)
+    for at in range(kinds):
+        kind = plan.kinds[at]
+        if older[kind]:
+            put(plan, out, starts[_OLDER] + at, older[kind])
+        if unseen[kind] > 0:
+            put(plan, out, starts[_UNSEEN] + at, unseen[kind])
+
+
+@kernel
+def count_meld(tables, view, index, counts, change):
+    """Add the cards of a meld, `change` for each, to counts by kind."""
+    low = np.int64(view.meld_low[index])
+    size = np.int64(view.meld_size[index])
+    fill = np.int64(view.meld_fill[index])
+    if not view.meld_run[index]:
+        wilds = size
+        for suit in range(NUM_SUITS):
+            naturals = (fill >> (4 * suit)) & 15
+            counts[suit * NUM_RANKS + low] += naturals * change
+            wilds -= naturals
+        counts[WILD] += wilds * change
+        return
+    suit = np.int64(view.meld_suit[index])
+    for step in range(size):
+        place = (low + step) % tables.rule.num_places
+        kind = WILD if (fill >> place) & 1 else tables.place_kinds[suit, place]
+        counts[kind] += change
+
+
+@kernel
+def encode_table(tables, plan, view, out):
+    """Cards in melds, and what the melds accept."""
+    starts = plan.starts
+    counts = np.zeros(NUM_KINDS, np.int64)
+    places = tables.rule.num_places
+    for index in range(view.num_melds):
+        count_meld(tables, view, index, counts, 1)
+        own = view.meld_owner[index] == 0
+        low = np.int64(view.meld_low[index])
+        size = np.int64(view.meld_size[index])
+        if not view.meld_run[index]:
+            if size < tables.rule.group_max:
+                add_one(plan, out, starts[_OWN_GROUPS if own else _OTHER_GROUPS] + plan.rank_index[low])
+            continue
+        if size >= places:
+            continue
+        suit = np.int64(view.meld_suit[index])
+        before = low - 1
+        after = low + size
+        if tables.rule.circular:
+            before = (before + places) % places
+            after = after % places
+        if before >= 0:
+            add_one(plan, out, starts[_OWN_BELOW if own else _OTHER_BELOW] + plan.low_index[suit, before])
+        if after < places:
+            add_one(plan, out, starts[_OWN_ABOVE if own else _OTHER_ABOVE] + plan.high_index[suit, after])
+    for at in range(plan.kinds.shape[0]):
+        if counts[plan.kinds[at]]:
+            put(plan, out, starts[_MELDED] + at, counts[plan.kinds[at]])
+
+
+@kernel
+def add_one(plan, out, at):
+    """Count one more in an entry, up to its scale."""
+    most = plan.limits[at] * plan.units[at]
+    out[at] = min(out[at] + plan.units[at], most)
+
+
+@kernel
+def encode_seats(tables, plan, view, out):
+    """What is public of every seat."""
+    kinds = plan.kinds.shape[0]
+    first = plan.starts[_SEAT]
+    stride = plan.starts[_NEXT_SEAT] - first
+    leader = np.int64(view.scores[0])
+    for seat in range(1, view.players):
+        leader = min(leader, np.int64(view.scores[seat]))
+    for seat in range(view.players):
+        start = first + seat * stride
+        bits = view.discarded[seat]
+        for at in range(kinds):
+            kind = plan.kinds[at]
+            known = np.int64(view.known[seat, kind])
+            if known:
+                put(plan, out, start + at, known)
+            if (bits >> np.uint64(kind)) & np.uint64(1):
+                put(plan, out, start + kinds + at, 1)
+        scalars = start + 2 * kinds
+        put(plan, out, scalars, view.hand_size[seat])
+        put(plan, out, scalars + 1, (np.int64(view.down) >> seat) & 1)
+        put(plan, out, scalars + 2, (np.int64(view.acted) >> seat) & 1)
+        put(plan, out, scalars + 3, np.int64(view.acted_now) if seat == view.turn else 0)
+        put(plan, out, scalars + 4, view.buys[seat])
+        put(plan, out, scalars + 5, np.int64(view.scores[seat]) - leader)
+        put(plan, out, scalars + 6, 1 if seat == view.dealer else 0)
+        put(plan, out, scalars + 7, 1 if seat == view.turn else 0)
+        put(plan, out, scalars + 8, 1 if seat == view.to_act else 0)
+        put(plan, out, scalars + 9, 1 if seat == view.discarder else 0)
+        put(plan, out, scalars + 10, (np.int64(view.passed) >> seat) & 1)
+        put(plan, out, scalars + 11, 1)

@@ -1,0 +1,101 @@
+"""Many mixed games of the engine and the reference in lockstep, until one differs.
+
+    python tests/soak.py --games 3000 --workers 2 --seed 0 --out difference.json
+
+Game number n depends on n alone, so a run that was stopped goes on with the `--seed` that it prints. The first difference
+is written as JSON: a position, the move made there, and what each side made of it. Exit status 1 means a difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tests.lockstep import Difference, Tally, mixed_setting
+
+Result = tuple[int, Difference | None, Tally]
+
+
+def play_one(seed: int) -> Result:
+    """The game of a number."""
+    tally = Tally()
+    return seed, mixed_setting(seed).play(tally), tally
+
+
+def results(first: int, games: int, workers: int) -> Iterator[Result]:
+    """Every game's result, in the order of their numbers."""
+    seeds = range(first, first + games)
+    if workers == 1:
+        yield from map(play_one, seeds)
+        return
+    # spawned, not forked: the progress bar runs a thread. Workers inherit that Ctrl-C is ignored; the parent ends them.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    pool = multiprocessing.get_context("spawn").Pool(workers)
+    signal.signal(signal.SIGINT, before)
+    with pool:
+        yield from pool.imap(play_one, seeds, chunksize=4)
+
+
+def soak(first: int, games: int, workers: int, out: Path, console: Console) -> int:
+    """Play, show the progress, say what was done; the exit status."""
+    tally, done, started = Tally(), 0, time.monotonic()
+    difference: Difference | None = None
+    stopped = False
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    playing = results(first, games, workers)
+    with Progress(*columns, TextColumn("left"), TimeRemainingColumn(), console=console) as progress:
+        task = progress.add_task("games", total=games)
+        try:
+            for _seed, difference, counted in playing:
+                tally.counts.update(counted.counts)
+                done += 1
+                progress.update(task, advance=1, description=f"games ({tally.counts['moves']} moves)")
+                if difference is not None:
+                    break
+        except KeyboardInterrupt:
+            stopped = True
+        finally:
+            playing.close()  # ends the workers
+    console.print(tally.summary(time.monotonic() - started), highlight=False, soft_wrap=True)
+    if difference is not None:
+        difference.save(out)
+        console.print(f"a difference, written to {out}:", highlight=False)
+        console.print(str(difference), highlight=False, markup=False, soft_wrap=True)
+        return 1
+    if stopped:
+        console.print(f"stopped; go on with --seed {first + done} --games {games - done}", highlight=False)
+        return 130
+    console.print("no difference", highlight=False)
+    return 0
+
+
+def whole(least: int, text: str) -> int:
+    """A whole number of at least `least`."""
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"a whole number from {least} up is needed, not {text!r}")
+    return int(text)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description="The engine and the reference in lockstep, until they differ.")
+    parser.add_argument("--games", type=lambda text: whole(1, text), default=1000, help="how many (1000)")
+    parser.add_argument("--workers", type=lambda text: whole(1, text), default=1, help="processes (1)")
+    parser.add_argument("--seed", type=lambda text: whole(0, text), default=0, help="the first game's number (0)")
+    parser.add_argument("--out", type=Path, default=Path("difference.json"), help="for the first difference found")
+    options = parser.parse_args(arguments)
+    return soak(options.seed, options.games, options.workers, options.out, Console())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
