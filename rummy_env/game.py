@@ -17,6 +17,7 @@ from rummy_env.engine.tables import Tables, compile_tables
 from rummy_env.engine.view import view as write_view
 from rummy_env.explain import why_illegal
 from rummy_env.moves import Move, MoveTable, move_table
+from rummy_env.observation import encode, observation_plan, observation_size
 from rummy_env.record import position_of, read_position
 from rummy_env.rules import Rules, resolve_rules
 
@@ -164,10 +165,8 @@ class Game:
 
     def observation(self, seat: int) -> np.ndarray:
         """The observation vector of a seat, as `rummy_env.observation.layout` describes it."""
-        from rummy_env.observation import encode, observation_size
-
         out = np.zeros(observation_size(self.rules), np.float32)
-        encode(self._tables, self.view(seat), out)
+        encode(self._tables, observation_plan(self.rules), self.view(seat), out)
         return out
 
     def position(self) -> dict[str, Any]:

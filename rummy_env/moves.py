@@ -151,7 +151,7 @@ class MoveTable:
             "meld is a run",
             *(f"group of {rank}" for rank in RANKS),
             *(f"run of {suit}" for suit in SUITS),
-            *(f"run covers {RANKS[rank]}" for rank in self.pack.places),
+            *(f"run covers place {place} ({RANKS[rank]})" for place, rank in enumerate(self.pack.places)),
         )
 
     @cached_property

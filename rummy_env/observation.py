@@ -7,12 +7,14 @@ the scale), so a vector can be read back. A View is all that the encoder sees.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rummy_env.analysis import accepted, cards_missing, needed_cards
 from rummy_env.cards import KIND_TEXTS, NUM_KINDS, NUM_RANKS, NUM_SUITS, RANKS, SUITS, WILD
 from rummy_env.engine.state import MAX_PLAYERS, PHASES
 from rummy_env.kernel import kernel
@@ -26,6 +28,11 @@ _BUY_SCALE = 10
 _SCORE_SCALE = 200
 _SHUFFLE_SCALE = 4
 _STOCK_PLACES = 3
+
+_DISTANCE_SCALE = 12
+
+FEATURES = ("analysis",)
+"""Optional blocks: `analysis` is what a seat can work out from its own hand and the table, ready for use."""
 
 SEAT_SCALARS = (
     ("hand_size", _HAND_SCALE), ("down", 1), ("acted_before", 1), ("acted_now", 1), ("buys", _BUY_SCALE),
@@ -94,9 +101,21 @@ def _ends(pack: Pack) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     return [(suit, place) for suit in pack.suits for place in low], [(suit, place) for suit in pack.suits for place in high]
 
 
+def check_features(features: Sequence[str] | str) -> tuple[str, ...]:
+    """The optional blocks asked for, in their order. ValueError lists those there are."""
+    given = (features,) if isinstance(features, str) else tuple(features)
+    unknown = [name for name in given if name not in FEATURES]
+    if unknown:
+        raise ValueError(f"features must be out of {', '.join(FEATURES)}, not {unknown[0]!r}")
+    return tuple(name for name in FEATURES if name in given)
+
+
 @lru_cache(maxsize=64)
-def layout(rules: Rules) -> Layout:
-    """The layout of a rule set's observation. The same for any number of players and for any choice of rounds."""
+def layout(rules: Rules, features: tuple[str, ...] = ()) -> Layout:
+    """The layout of a rule set's observation with the optional blocks named in `features`.
+
+    It is the same for any number of players and for any choice of rounds.
+    """
     pack = pack_of(rules)
     kinds = _kinds(pack)
     names = tuple(KIND_TEXTS[kind] for kind in kinds)
@@ -142,12 +161,17 @@ def layout(rules: Rules) -> Layout:
     add("reshuffles", ("stocks",), _SHUFFLE_SCALE, "new stocks formed this round")
     add("turns", ("turns",), min(rules.max_turns, 255), "turns that the seat whose turn it is has begun")
     add("banned", names, ones, "the card that may not be discarded this turn")
+    if "analysis" in check_features(features):
+        distances = ("now", "with the top discard")
+        add("distance", distances, _DISTANCE_SCALE, "cards that the hand is away from the contract; 0 after laying down")
+        add("needed", names, copies, "own cards that the nearest way to the contract uses; none after laying down")
+        add("discard_accepted", ("card",), 1, "after laying down: whether some meld takes the top discard")
     return Layout(tuple(blocks))
 
 
-def observation_size(rules: Rules) -> int:
+def observation_size(rules: Rules, features: tuple[str, ...] = ()) -> int:
     """The length of the vector."""
-    return layout(rules).size
+    return layout(rules, features).size
 
 
 class Plan(NamedTuple):
@@ -166,19 +190,19 @@ class Plan(NamedTuple):
 _PLAN_BLOCKS = (
     "hand", "discard_0", "older_discards", "stock_0", "melded", "own_groups", "own_below", "own_above", "other_groups",
     "other_below", "other_above", "seat_0_known", "seat_1_known", "unseen", "contract", "contract_left", "round",
-    "rounds_left", "phase", "stock_size", "reshuffles", "turns", "banned",
+    "rounds_left", "phase", "stock_size", "reshuffles", "turns", "banned", "distance", "needed", "discard_accepted",
 )  # fmt: skip
 (
     _HAND, _DISCARD, _OLDER, _STOCK, _MELDED, _OWN_GROUPS, _OWN_BELOW, _OWN_ABOVE, _OTHER_GROUPS, _OTHER_BELOW,
     _OTHER_ABOVE, _SEAT, _NEXT_SEAT, _UNSEEN, _CONTRACT, _LEFT, _ROUND, _ROUNDS_LEFT, _PHASE, _STOCK_SIZE, _RESHUFFLES,
-    _TURNS, _BANNED,
+    _TURNS, _BANNED, _DISTANCE, _NEEDED, _ACCEPTED,
 ) = range(len(_PLAN_BLOCKS))  # fmt: skip
 
 
 @lru_cache(maxsize=64)
-def observation_plan(rules: Rules, raw: bool = False) -> Plan:
+def observation_plan(rules: Rules, features: tuple[str, ...] = (), raw: bool = False) -> Plan:
     """The compiled layout, for float32 vectors or (`raw`) for uint8 vectors of the undivided numbers."""
-    shape, pack = layout(rules), pack_of(rules)
+    shape, pack = layout(rules, features), pack_of(rules)
     kinds = _kinds(pack)
     index = np.full(NUM_KINDS, -1, np.int64)
     index[kinds] = np.arange(len(kinds))
@@ -203,9 +227,9 @@ def observation_plan(rules: Rules, raw: bool = False) -> Plan:
     )
 
 
-def decode(rules: Rules, vector: np.ndarray) -> dict[str, dict[str, int]]:
+def decode(rules: Rules, vector: np.ndarray, features: tuple[str, ...] = ()) -> dict[str, dict[str, int]]:
     """The numbers behind a float32 vector, by block and label, zeros left out. ``ValueError`` for another length."""
-    shape = layout(rules)
+    shape = layout(rules, features)
     if vector.shape != (shape.size,):
         raise ValueError(f"an observation of these rules has the shape {(shape.size,)}, not {vector.shape}")
     numbers = np.rint(vector * shape.scales).astype(int)
@@ -248,6 +272,32 @@ def encode(tables, plan, view, out):
     put(plan, out, starts[_TURNS], view.turns[view.turn])
     if view.taken >= 0:
         put(plan, out, starts[_BANNED] + plan.index[view.taken], 1)
+    if starts[_DISTANCE] >= 0:
+        encode_analysis(tables, plan, view, out)
+
+
+@kernel
+def encode_analysis(tables, plan, view, out):
+    """Distance to the contract, now and with the top discard, and the cards it needs; then what the melds take."""
+    starts = plan.starts
+    top = np.int64(-1)
+    if view.num_discards > 0:
+        top = np.int64(view.discards[np.int64(view.num_discards) - 1])
+    if view.down & 1:
+        if top >= 0 and accepted(tables, view, top):
+            put(plan, out, starts[_ACCEPTED], 1)
+        return
+    hand = view.hand.copy()
+    needed = np.zeros(NUM_KINDS, np.int64)
+    distance = needed_cards(tables, view, hand, needed)
+    put(plan, out, starts[_DISTANCE], distance)
+    for at in range(plan.kinds.shape[0]):
+        if needed[plan.kinds[at]]:
+            put(plan, out, starts[_NEEDED] + at, needed[plan.kinds[at]])
+    if top >= 0:
+        hand[top] += 1
+        distance = cards_missing(tables, view, hand, np.zeros(MAX_CONTRACT, np.int64))
+    put(plan, out, starts[_DISTANCE] + 1, distance)
 
 
 @kernel

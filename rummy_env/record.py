@@ -156,7 +156,13 @@ def read_position(position: Mapping[str, Any]) -> tuple[Rules, np.ndarray]:
     for name in _REQUIRED:
         if name not in position:
             raise ValueError(f"a position needs the field {name}")
-    rules = resolve_rules(position["rules"], position.get("overrides") or None)
+    overrides = position.get("overrides", {})
+    if not isinstance(overrides, Mapping):
+        raise ValueError(f"overrides must be an object from rule fields to values, not {overrides!r}")
+    try:
+        rules = resolve_rules(position["rules"], overrides)
+    except OSError as error:
+        raise ValueError(f"rules: {error}") from None
     tables, pack = compile_tables(rules), pack_of(rules)
     read = _Reader(position)
     hands = read.listed("hands")
@@ -184,10 +190,10 @@ def _read_counters(read: _Reader, rules: Rules, state: Any, players: int) -> Non
     state.dealer = read.whole("dealer", 0, 0, players - 1)
     state.to_act = read.whole("to_act", None, 0, players - 1)
     state.turn = read.whole("turn", int(state.to_act), 0, players - 1)
-    state.buys[:players] = read.numbers("buys", players, 0, 1000)
+    state.buys[:players] = read.numbers("buys", players, 0, 1000 if rules.max_buys is None else min(1000, rules.max_buys))
     state.turns[:players] = read.numbers("turns", players, 0, rules.max_turns)
     state.scores[:players] = read.numbers("scores", players, -1_000_000, 1_000_000)
-    state.reshuffles = read.whole("reshuffles", 0, 0, 10_000)
+    state.reshuffles = read.whole("reshuffles", 0, 0, min(10_000, int(compile_tables(rules).rule.max_recycles)))
     state.down = read.seats("down", players)
     state.acted = read.seats("acted", players)
     state.passed = read.seats("passed", players)
@@ -291,6 +297,11 @@ def _read_turn(read: _Reader, rules: Rules, state: Any) -> None:
         state.known[seat, kind] = 1
     if state.num_discards == 0 and state.discarder >= 0:
         raise ValueError("discarder must be null where there is no discard")
+    before = (int(state.turn) - 1) % int(state.players)
+    if state.discarder not in (-1, before):
+        raise ValueError(
+            f"discarder must be null or {before}, the seat before turn {int(state.turn)}, not {int(state.discarder)}"
+        )
     if state.discarder >= 0:
         top = int(state.num_discards) - 1
         state.discard_by[top] = state.discarder + 1
@@ -317,7 +328,11 @@ def _check_phase(tables: Tables, state: Any) -> None:
     """Refuse a window or a half-laid contract that the rules would not have."""
     seat, turn, players = int(state.to_act), int(state.turn), int(state.players)
     down = state.down >> seat & 1
+    if state.phase in (WINDOW, DRAW) and state.turns[turn] >= tables.rule.max_turns:
+        raise ValueError(f"turns: seat {turn} has had max_turns {tables.rule.max_turns} turns, so the round would be over")
     if state.phase == WINDOW:
+        if state.discarder < 0:
+            _check_offer(tables, state)
         asked = [(turn + step) % players for step in range(players)]
         buyers = [other for other in asked if can_buy(tables, state, other)]
         if not buyers:
@@ -343,6 +358,8 @@ def _check_phase(tables: Tables, state: Any) -> None:
             runs -= 1
         else:
             groups -= 1
+    if state.new_melds:
+        _check_laid(tables, state)
     if state.phase == LAYING:
         if not state.new_melds:
             raise ValueError("phase laying needs laid_this_turn: at least one meld of the contract")
@@ -358,6 +375,33 @@ def _check_phase(tables: Tables, state: Any) -> None:
         raise ValueError("laid_this_turn is not the whole contract of the round; the phase would be laying")
     elif state.new_melds and not down:
         raise ValueError(f"down must name seat {seat}, which has laid the contract this turn")
+
+
+def _check_offer(tables: Tables, state: Any) -> None:
+    """The top discard of a window without a discarder is the first up-card, or a buy has uncovered it."""
+    first = state.num_discards == 1 and not state.turns.any() and not state.buys.any()
+    if first and not tables.rule.buy_first_upcard:
+        raise ValueError("phase window: the first up-card is not for sale (buy_first_upcard), so there is no window")
+    if not first and not tables.rule.uncovered_live:
+        raise ValueError("phase window: an uncovered card is not for sale (uncovered_live), so there is no window")
+
+
+def _check_laid(tables: Tables, state: Any) -> None:
+    """The melds laid this turn, among themselves and in their size."""
+    laid = _seats(state.new_melds)
+    if state.phase == LAYING or not tables.rule.same_turn_layoff:
+        for index in laid:
+            size = tables.rule.run_length if state.meld_run[index] else tables.rule.group_size
+            if state.meld_size[index] != size:
+                raise ValueError(f"laid_this_turn: melds[{index}] has {state.meld_size[index]} cards; it is laid with {size}")
+    ranks = [int(state.meld_low[index]) for index in laid if not state.meld_run[index]]
+    if tables.rule.distinct_groups and len(set(ranks)) < len(ranks):
+        raise ValueError("laid_this_turn: the groups of one contract need different ranks (distinct_groups)")
+    if tables.rule.separate_runs and not (state.phase == PLAY and tables.rule.same_turn_layoff):
+        starts = [int(tables.start_of[state.meld_suit[at], state.meld_low[at]]) for at in laid if state.meld_run[at]]
+        for position, start in enumerate(starts):
+            if any(tables.run_clashes[start] >> other & 1 for other in starts[position + 1 :]):
+                raise ValueError("laid_this_turn: the runs of one contract and suit may not touch or overlap (separate_runs)")
 
 
 assert NUM_KINDS == WILD + 1 and len(SUITS) == NUM_SUITS

@@ -23,6 +23,7 @@ from rummy_env.engine.state import MAX_CARDS
 from rummy_env.engine.tables import compile_tables
 from rummy_env.game import Game, check_players
 from rummy_env.rules import resolve_rules
+from tests.reference.cards import ALL_RANKS
 from tests.reference.international import ReferenceTable, next_round, resolve
 
 COMPARED = (
@@ -79,7 +80,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class Style:
-    """How moves are picked: the chance of each kind where it is legal; what remains is drawn by kind, then by move.
+    """How moves are picked: the chance of each kind where it is legal. A kind without a chance of its own is not asked
+    for; what is left is drawn by kind, then by move.
 
     `tidy` is the chance to discard what fits the rest of the hand least, and to take or buy only what fits.
     """
@@ -98,15 +100,15 @@ class Style:
             kinds.setdefault(move.split()[0], []).append(move)
         tidy = chance.random() < self.tidy
         for kind in ("lay", "off", "buy", "take"):
-            if kind in kinds and chance.random() < getattr(self, kind):
-                if kind in ("lay", "off") or not tidy or _fit(table, table.discards[-1]) > 1:
-                    return chance.choice(kinds[kind])
+            if kind not in kinds or getattr(self, kind) == 0:
+                continue
+            wanted = kind in ("lay", "off") or not tidy or _fit(table, table.discards[-1]) > 1
+            if wanted and chance.random() < getattr(self, kind):
+                return chance.choice(kinds[kind])
+            if len(kinds) > 1:
+                del kinds[kind]  # declined
         if tidy and "discard" in kinds:
             return min(kinds["discard"], key=lambda move: (_fit(table, move[8:]), chance.random()))
-        if self.name != "random" and len(kinds) > 1:
-            for kind in ("lay", "off", "buy"):  # each was asked above
-                if len(kinds) > 1:
-                    kinds.pop(kind, None)
         return chance.choice(kinds[chance.choice(sorted(kinds))])
 
 
@@ -120,7 +122,7 @@ def _fit(table: ReferenceTable, card: str) -> int:
         if groups and other[0] == card[0]:
             fit += 1
         if runs and other[1] == card[1] and other != card:
-            fit += abs("23456789TJQKA".index(other[0]) - "23456789TJQKA".index(card[0])) < table.rules["run_length"]
+            fit += abs(ALL_RANKS.index(other[0]) - ALL_RANKS.index(card[0])) < table.rules["run_length"]
     return fit
 
 
@@ -134,7 +136,7 @@ STYLES = (
 
 @dataclass
 class Tally:
-    """What was visited: counts by name. The ends of rounds are named ``end out`` and so on."""
+    """What was visited: counts by name, among them the ends of rounds (``end out``) and the contracts laid down."""
 
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -333,7 +335,9 @@ class _Lockstep:
         self.count["moves"] += 1
         self.count["buys"] += word == "buy"
         self.count["lay-offs"] += word == "off"
-        self.count["lay-downs"] += word == "lay" and self.table.phase != "laying"
+        if word == "lay" and self.table.phase != "laying":
+            self.count["lay-downs"] += 1
+            self.count[f"contract {self.table.rules['contracts'][self.table.round - 1]}"] += 1
         self.count["reshuffles"] += self.restock is not None
         self.count["declined"] += word == "stock" and not self.table.stock and self.restock is None
 

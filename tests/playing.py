@@ -82,7 +82,7 @@ def played(rules: Rules, players: int, seed: int, style: str, moves: int) -> Ite
         driver.step()
 
 
-def digest(moves: int = 700) -> str:
+def digest(moves: int = 450) -> str:
     """A hash over the bytes of every State of games of 2 to 6 players, some thousand moves in all."""
     whole = hashlib.sha256()
     rules = preset("international").replace(max_turns=20)

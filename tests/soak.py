@@ -13,7 +13,7 @@ import multiprocessing
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from rich.console import Console
@@ -25,6 +25,9 @@ from tests.lockstep import Difference, Tally, mixed_setting
 
 Result = tuple[int, Difference | None, Tally]
 
+SAY_EVERY = 60.0
+"""Seconds between lines where no progress bar can be shown, as in a log."""
+
 
 def play_one(seed: int) -> Result:
     """The game of a number."""
@@ -32,7 +35,7 @@ def play_one(seed: int) -> Result:
     return seed, mixed_setting(seed).play(tally), tally
 
 
-def results(first: int, games: int, workers: int) -> Iterator[Result]:
+def results(first: int, games: int, workers: int) -> Generator[Result, None, None]:
     """Every game's result, in the order of their numbers."""
     seeds = range(first, first + games)
     if workers == 1:
@@ -49,6 +52,7 @@ def results(first: int, games: int, workers: int) -> Iterator[Result]:
 def soak(first: int, games: int, workers: int, out: Path, console: Console) -> int:
     """Play, show the progress, say what was done; the exit status."""
     tally, done, started = Tally(), 0, time.monotonic()
+    said = started
     difference: Difference | None = None
     stopped = False
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -60,6 +64,9 @@ def soak(first: int, games: int, workers: int, out: Path, console: Console) -> i
                 tally.counts.update(counted.counts)
                 done += 1
                 progress.update(task, advance=1, description=f"games ({tally.counts['moves']} moves)")
+                if not console.is_terminal and time.monotonic() - said > SAY_EVERY:
+                    said = time.monotonic()
+                    console.print(f"{done}/{games}: {tally.summary(said - started)}", highlight=False, soft_wrap=True)
                 if difference is not None:
                     break
         except KeyboardInterrupt:

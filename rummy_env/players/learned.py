@@ -19,7 +19,7 @@ from safetensors.numpy import load_file, save_file
 from rummy_env.engine.tables import compile_tables
 from rummy_env.kernel import kernel
 from rummy_env.moves import move_table
-from rummy_env.observation import encode, layout, observation_plan
+from rummy_env.observation import check_features, encode, layout, observation_plan
 from rummy_env.players.base import Player
 from rummy_env.rules import Rules
 
@@ -28,14 +28,16 @@ DESCRIPTION = "agent.json"
 WEIGHTS = "weights.safetensors"
 
 
-def describe_agent(rules: Rules, hidden: list[int], training: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The JSON description of an agent for these rules whose network has these hidden layers."""
-    table = move_table(rules)
+def describe_agent(
+    rules: Rules, hidden: list[int], features: tuple[str, ...] = (), training: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The JSON description of an agent for these rules and observation blocks whose network has these hidden layers."""
+    table, shape = move_table(rules), layout(rules, features)
     return {
         "format": FORMAT,
         "rules": rules.to_dict(),
         "moves": {"number": len(table), "fingerprint": table.fingerprint},
-        "observation": {"size": layout(rules).size, "blocks": layout(rules).describe()},
+        "observation": {"size": shape.size, "features": list(features), "blocks": shape.describe()},
         "network": {"type": "mlp", "activation": "relu", "hidden": list(hidden)},
         "training": dict(training or {}),
     }
@@ -45,6 +47,7 @@ def save_agent(
     folder: Path,
     rules: Rules,
     layers: list[tuple[np.ndarray, np.ndarray]],
+    features: tuple[str, ...] = (),
     training: Mapping[str, Any] | None = None,
 ) -> None:
     """Write an agent's folder: beside it first, then moved into place.
@@ -52,7 +55,7 @@ def save_agent(
     `layers` are weights ``(outputs, inputs)`` and biases ``(outputs,)`` from the observation to the moves.
     """
     hidden = [len(bias) for _, bias in layers[:-1]]
-    description = describe_agent(rules, hidden, training)
+    description = describe_agent(rules, hidden, features, training)
     tensors = {}
     for index, (weight, bias) in enumerate(layers):
         tensors[f"layer.{index}.weight"] = np.ascontiguousarray(weight, np.float32)
@@ -100,9 +103,20 @@ def read_description(folder: Path) -> dict[str, Any]:
     return description
 
 
+def features_of(folder: Path, description: Mapping[str, Any]) -> tuple[str, ...]:
+    """The optional observation blocks that an agent was made with. ValueError for unknown ones."""
+    features = description["observation"].get("features", [])
+    if not isinstance(features, list) or not all(isinstance(name, str) for name in features):
+        raise ValueError(f"{folder / DESCRIPTION}: observation features must be a list of names, not {features!r}")
+    try:
+        return check_features(features)
+    except ValueError as error:
+        raise ValueError(f"{folder / DESCRIPTION}: {error}") from None
+
+
 def check_agent(folder: Path, description: Mapping[str, Any], rules: Rules) -> None:
     """ValueError where an agent was made for another move table or another observation than these rules have."""
-    table, shape = move_table(rules), layout(rules)
+    table, shape = move_table(rules), layout(rules, features_of(folder, description))
     moves, observation = description["moves"], description["observation"]
     if moves.get("fingerprint") != table.fingerprint:
         raise ValueError(
@@ -146,16 +160,16 @@ def load_agent(folder: Path, rules: Rules, name: str | None = None) -> LearnedPl
     _check_shapes(folder, description, tensors)
     count = len(tensors) // 2
     layers = [(tensors[f"layer.{index}.weight"], tensors[f"layer.{index}.bias"]) for index in range(count)]
-    return LearnedPlayer(name or folder.name, rules, layers)
+    return LearnedPlayer(name or str(folder), rules, layers, features_of(folder, description))
 
 
 class LearnedPlayer(Player):
     """The legal move that the network values highest."""
 
-    def __init__(self, name: str, rules: Rules, layers: list[tuple[np.ndarray, np.ndarray]]):
+    def __init__(self, name: str, rules: Rules, layers: list[tuple[np.ndarray, np.ndarray]], features: tuple[str, ...] = ()):
         super().__init__(name)
         self._tables = compile_tables(rules)
-        self._plan = observation_plan(rules)
+        self._plan = observation_plan(rules, features)
         self._sizes = np.array([layers[0][0].shape[1], *(len(bias) for _, bias in layers)], np.int64)
         # hidden layers by input, which adds whole rows for the few inputs that are not zero; the last layer by move
         stored = [weight if index == len(layers) - 1 else weight.T for index, (weight, _) in enumerate(layers)]

@@ -1,0 +1,74 @@
+"""What a seat can work out from its View: the distance to the contract, the cards it needs, what the table takes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rummy_env.cards import NUM_KINDS, NUM_RANKS, WILD
+from rummy_env.kernel import kernel
+from rummy_env.melds import MAX_CONTRACT, contract_gap, mark_needed
+
+
+@kernel
+def cards_missing(tables, view, hand, picks):
+    """How many cards a hand is away from the contract of the round; `picks` as for `contract_gap`."""
+    contract = np.int64(view.round_number) - 1
+    groups, runs = tables.contracts[contract, 0], tables.contracts[contract, 1]
+    gap = contract_gap(tables, hand, groups, runs, 0, 0, picks)
+    return max(np.int64(0), gap - np.int64(hand[WILD]))
+
+
+@kernel
+def accepted(tables, view, kind):
+    """Whether some meld on the table would take a card of this kind from oneself."""
+    places = tables.rule.num_places
+    for index in range(view.num_melds):
+        if tables.rule.layoff_own_only and view.meld_owner[index] != 0:
+            continue
+        low = np.int64(view.meld_low[index])
+        size = np.int64(view.meld_size[index])
+        if not view.meld_run[index]:
+            if size < tables.rule.group_max and (kind == WILD or kind % NUM_RANKS == low):
+                return True
+            continue
+        if size >= places:
+            continue
+        suit = np.int64(view.meld_suit[index])
+        before = low - 1
+        after = low + size
+        if tables.rule.circular:
+            before = (before + places) % places
+            after = after % places
+        if before >= 0 and (kind == WILD or tables.place_kinds[suit, before] == kind):
+            return True
+        if after < places and (kind == WILD or tables.place_kinds[suit, after] == kind):
+            return True
+    return False
+
+
+@kernel
+def wants_discard(tables, view):
+    """Whether the top discard helps: nearer to the contract, or after laying down a card that can be laid off."""
+    kind = np.int64(view.discards[np.int64(view.num_discards) - 1])
+    if view.down & 1:
+        return accepted(tables, view, kind)
+    picks = np.zeros(MAX_CONTRACT, np.int64)
+    hand = view.hand.copy()
+    before = cards_missing(tables, view, hand, picks)
+    hand[kind] += 1
+    return cards_missing(tables, view, hand, picks) < before
+
+
+@kernel
+def needed_cards(tables, view, hand, needed):
+    """Count into `needed` (53) the cards of a hand that the nearest way to the contract uses, all wilds among them."""
+    contract = np.int64(view.round_number) - 1
+    groups, runs = tables.contracts[contract, 0], tables.contracts[contract, 1]
+    picks = np.zeros(MAX_CONTRACT, np.int64)
+    gap = contract_gap(tables, hand, groups, runs, 0, 0, picks)
+    mark_needed(tables, hand, groups, runs, 0, picks, needed)
+    needed[WILD] = hand[WILD]
+    return max(np.int64(0), gap - np.int64(hand[WILD]))
+
+
+assert NUM_KINDS == WILD + 1

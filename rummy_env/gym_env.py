@@ -1,0 +1,327 @@
+"""Gymnasium: one learner at a table, against opponents that play by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import logger, spaces
+
+from rummy_env.engine.random import child_key
+from rummy_env.engine.state import MAX_PLAYERS, new_views
+from rummy_env.engine.tables import compile_tables
+from rummy_env.episode import (
+    OPTIONS,
+    RANDOM,
+    RulesLike,
+    Setting,
+    Start,
+    check_action,
+    check_choice,
+    check_count,
+    check_flag,
+    check_names,
+    check_seat,
+    check_seed,
+    deal,
+    make_setting,
+    new_key,
+    read_options,
+    round_summary,
+    scores_of,
+)
+from rummy_env.explain import why_illegal
+from rummy_env.moves import move_table
+from rummy_env.observation import observation_plan, observation_size
+from rummy_env.players.base import MoveChooser, Player, make_opponents
+from rummy_env.players.drive import POINTS, ROUNDS, new_tallies
+from rummy_env.players.scripted import EXTERNAL
+from rummy_env.render.text import table_text
+from rummy_env.rewards import check_reward, rewards_for
+from rummy_env.rules import Rules
+from rummy_env.single import NOBODY, REFUSED, answer, continue_, observe
+
+_MOST_DEALS = 1000
+"""An episode in which the learner never acts is dealt again, so often at most."""
+
+Opponents = str | Path | Player | MoveChooser | Sequence[Any]
+
+
+@dataclass
+class _Table:
+    """One table in play: what changes during an episode."""
+
+    states: np.ndarray
+    seat: int  # of the learner
+    seating: np.ndarray  # the number of the scripted player of each seat
+    streams: np.ndarray  # their random streams
+    tallies: np.ndarray  # what has happened since the learner's last decision
+    mask: np.ndarray  # of the seat that must choose
+    to_act: int  # the seat that must choose, or NOBODY
+    played: int = 0  # the learner's decisions
+    done: bool = False
+
+    def copy(self) -> _Table:
+        """An independent copy."""
+        arrays = {name: getattr(self, name).copy() for name in ("states", "seating", "streams", "tallies", "mask")}
+        return replace(self, **arrays)
+
+
+class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
+    """One learner against opponents.
+
+    ## Description
+    A table of International Rummy (contract rummy with buying) for 2 to 6 players, seen from one seat. The environment
+    plays the other seats; a step is one decision of the learner and everything that follows until its next. The rules, and
+    the same table for several agents, are described in `rummy_env.international_v0`.
+
+    ## Observation
+    `Box(0, 1, (1223,), float32)`: what the learner's seat may know. `rummy_env.observation.layout` names every block, and
+    `rummy_env.observation.decode` reads a vector back.
+
+    ## Action
+    `Discrete(1141)`, the moves of `rummy_env.moves.move_table`. Few are legal at a time: `info["action_mask"]` (int8, 1
+    where legal) and `action_masks()` (the same as bool) tell which. When the episode has ended the mask is all ones.
+
+    ## Rewards
+    Everything the learner's seat is paid since its last decision, whoever acts last. `reward="points"`: at the end of each
+    round (mean of the others' points - own points) / 100. `"rank"`: at the end of the game 1 for the first place to -1 for
+    the last. `"win"`: at the end of the game 1, shared by equal winners.
+
+    ## Episodes
+    One round drawn at random (`rounds="random"`), a list of rounds, or the whole game (`rounds="all"`). The episode
+    terminates with it, and is truncated after `max_moves` decisions of the learner. An episode that ends before the learner
+    acts is dealt again within `reset`. At the end `info` holds `scores` and `last_round` (its number, its end, the points).
+
+    ## Arguments
+    * `players`: how many sit at the table.
+    * `opponents`: a name of `rummy_env.players.base.player_names`, the path of a saved agent, a `Player`, a function of a
+      View and a mask; or a list of `players - 1` of these, clockwise from the learner's left.
+    * `seat`: the learner's, or "random" for one drawn at each reset.
+    * `rules`, `overrides`: a preset's name, a YAML file's path or `Rules`, and fields that differ.
+    * `rounds`, `reward`, `max_moves`: see above.
+    * `illegal_action`: "terminate" ends the episode with `illegal_reward`; "raise" raises ValueError and changes nothing.
+    * `skip_forced`: a single legal move is played without asking the learner.
+    * `render_mode`: None, "ansi" for the text of the table with all hands, or "human" to print it at every step.
+
+    ## Options of `reset`
+    `round`, `dealer`, `scores`, `seat`, or `position` (to go on from there). A seed touches the generator only; the deal,
+    the seat and the opponents' random streams come from it.
+
+    Raises ValueError for anything that is not allowed, naming it; nothing is changed then.
+
+    ## Version history
+    * v0: the first.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["human", "ansi"], "render_fps": 2}
+
+    def __init__(
+        self,
+        players: int = 4,
+        opponents: Opponents = "greedy",
+        seat: int | str = RANDOM,
+        rules: RulesLike = "international",
+        overrides: Mapping[str, Any] | None = None,
+        rounds: Sequence[int] | str | None = RANDOM,
+        reward: str = "points",
+        illegal_action: str = "terminate",
+        illegal_reward: float = -5.0,
+        skip_forced: bool = True,
+        max_moves: int | None = None,
+        render_mode: str | None = None,
+    ):
+        self._setting: Setting = make_setting(rules, overrides, players, rounds)
+        self._opponents = make_opponents(opponents, self._setting.players - 1, self.rules)
+        self._outside = any(player.number == EXTERNAL for player in self._opponents)
+        self._own_seat = self._check_seat(seat)
+        self._reward = check_reward(reward)
+        self._raises = check_choice("illegal_action", illegal_action, ("terminate", "raise")) == "raise"
+        if isinstance(illegal_reward, bool) or not isinstance(illegal_reward, (int, float, np.integer, np.floating)):
+            raise ValueError(f"illegal_reward must be a number, not {illegal_reward!r}")
+        if not np.isfinite(illegal_reward):
+            raise ValueError(f"illegal_reward must be finite, not {illegal_reward!r}")
+        self._illegal_reward = float(illegal_reward)
+        self._skip_forced = check_flag("skip_forced", skip_forced)
+        self.max_moves = check_count("max_moves", max_moves)
+        self.render_mode = check_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
+        self._compile()
+        self.observation_space = spaces.Box(0, 1, (self._size,), np.float32)
+        self.action_space = spaces.Discrete(self._num_moves)
+        self._table: _Table | None = None
+
+    @property
+    def rules(self) -> Rules:
+        """The rules that are played."""
+        return self._setting.rules
+
+    @property
+    def seat(self) -> int:
+        """The learner's seat in this episode."""
+        return self._current().seat
+
+    def _check_seat(self, seat: object) -> int | None:
+        if isinstance(seat, str):
+            if seat == RANDOM:
+                return None
+            raise ValueError(f"seat must be 'random' or a seat from 0 to {self._setting.players - 1}, not {seat!r}")
+        return check_seat("seat", seat, self._setting.players)
+
+    def _compile(self) -> None:
+        """Keep what follows from the rules alone; looking it up by the rules at each step would cost more than the step."""
+        self._tables = compile_tables(self.rules)
+        self._plan = observation_plan(self.rules)
+        self._num_moves = len(move_table(self.rules))
+        self._size = observation_size(self.rules)
+        self._views = new_views(1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_tables", "_plan", "_views")}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+        self._compile()
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Deal a new episode and play it on to the learner's first decision."""
+        seed = check_seed(seed)
+        names = check_names(options, (*OPTIONS, "seat"))
+        start = read_options(self._setting, names)
+        given = names.get("seat")
+        own = self._own_seat if given is None else self._check_seat(given)
+        before = self._np_random, self._np_random_seed, self.np_random.bit_generator.state
+        try:
+            super().reset(seed=seed)
+            table, observation = self._first_decision(start, own)
+        except BaseException:
+            self._np_random, self._np_random_seed = before[:2]
+            self.np_random.bit_generator.state = before[2]
+            raise
+        self._table = table
+        if self.render_mode == "human":
+            self.render()
+        return observation, {"action_mask": table.mask.copy(), "seat": table.seat}
+
+    def _first_decision(self, start: Start, own: int | None) -> tuple[_Table, np.ndarray]:
+        for _ in range(1 if start.position is not None else _MOST_DEALS):
+            table = self._deal(start, own)
+            observation = self._play_on(table)
+            if table.to_act != NOBODY:
+                return table, observation
+        if start.position is not None:
+            raise ValueError(f"the position is played to the end before the learner, seat {table.seat}, has a choice")
+        raise ValueError(f"the learner, seat {table.seat}, had no choice in any of {_MOST_DEALS} episodes")
+
+    def _deal(self, start: Start, own: int | None) -> _Table:
+        players = self._setting.players
+        states = deal(self._setting, self._tables, start, self.np_random)
+        seat = int(self.np_random.integers(players)) if own is None else own
+        seating = np.full(MAX_PLAYERS, EXTERNAL, np.int64)
+        streams = np.zeros((MAX_PLAYERS, 2), np.uint64)
+        key = new_key(self.np_random)
+        for index, player in enumerate(self._opponents):
+            at = (seat + 1 + index) % players
+            seating[at] = player.number
+            streams[at, 0] = child_key(key, np.uint64(index))
+        return _Table(states, seat, seating, streams, new_tallies(1), np.zeros(self._num_moves, np.int8), NOBODY)
+
+    def _play_on(self, table: _Table, move: int | None = None) -> np.ndarray:
+        """Play the learner's move, if there is one, and all that follows; the observation at its next decision, or at the
+        end. The table's `to_act` is `REFUSED` for a move that is not legal, and nothing else is changed then."""
+        out = np.empty(self._size, np.float32)
+        before = (self._tables, self._plan, table.states)
+        after = (table.seating, table.streams, self._skip_forced, self._views, table.mask, table.tallies, out)
+        table.to_act = int(continue_(*before, *after) if move is None else answer(*before, move, *after))
+        while table.to_act not in (table.seat, NOBODY, REFUSED):
+            table.to_act = int(answer(*before, self._ask(table), *after))
+        if table.to_act == NOBODY:
+            observe(self._tables, self._plan, table.states, table.seat, self._views, out)
+        return out
+
+    def _ask(self, table: _Table) -> int:
+        """The move of an opponent outside the compiled loops."""
+        player = self._opponents[(table.to_act - table.seat - 1) % self._setting.players]
+        move = player.act(self._views.copy()[0], table.mask.copy())
+        try:
+            move = check_action(move, self._num_moves)
+        except ValueError as error:
+            raise ValueError(f"opponent {player.name!r} in seat {table.to_act}: {error}") from None
+        if not table.mask[move]:
+            text = move_table(self.rules).text(move)
+            why = why_illegal(self.rules, table.states[0], move)
+            raise ValueError(f"opponent {player.name!r} in seat {table.to_act}: {text}: {why}")
+        return move
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Play the learner's move and everything until its next decision."""
+        table = self._current()
+        if table.done:
+            raise ValueError("the episode is over: call reset")
+        move = check_action(action, self._num_moves)
+        if not table.mask[move]:
+            return self._illegal(table, move)
+        if self._outside:
+            table = table.copy()  # players outside may fail, and then nothing is to be changed
+        observation = self._play_on(table, move)
+        table.played += 1
+        over = table.to_act == NOBODY
+        truncated = not over and table.played == self.max_moves
+        reward = self._collect(table, over)
+        info: dict[str, Any] = {}
+        if over or truncated:
+            self._finish(table)
+            info["scores"] = scores_of(table.states[0])
+            if over:
+                info["last_round"] = round_summary(self.rules, table.states[0])
+        info["action_mask"] = table.mask.copy()
+        self._table = table
+        if self.render_mode == "human":
+            self.render()
+        return observation, reward, over, truncated, info
+
+    def _collect(self, table: _Table, over: bool) -> float:
+        """The learner's reward for all that the tally has counted, which begins anew."""
+        tally = table.tallies[0]
+        if not over and not tally[table.seat, ROUNDS]:
+            return 0.0
+        points = [int(number) for number in tally[: self._setting.players, POINTS]]
+        tally[:] = 0
+        return rewards_for(self._reward, self.rules, points, scores_of(table.states[0]), over)[table.seat]
+
+    def _finish(self, table: _Table) -> None:
+        table.done = True
+        table.mask = np.ones(self._num_moves, np.int8)
+
+    def _illegal(self, table: _Table, move: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        why = f"{move_table(self.rules).text(move)}: {why_illegal(self.rules, table.states[0], move)}"
+        if self._raises:
+            raise ValueError(why)
+        observation = np.empty(self._size, np.float32)
+        observe(self._tables, self._plan, table.states, table.seat, self._views, observation)
+        self._finish(table)
+        info = {"scores": scores_of(table.states[0]), "illegal_action": why, "action_mask": table.mask.copy()}
+        return observation, self._illegal_reward, True, False, info
+
+    def action_masks(self) -> np.ndarray:
+        """The legal moves as bool ``(moves,)``, what sb3-contrib asks for; all ones when the episode has ended."""
+        return self._current().mask.astype(bool)
+
+    def render(self) -> str | None:
+        """The table with all hands: its text with "ansi"; printed with "human"."""
+        if self.render_mode is None:
+            logger.warn("You are calling render method without specifying any render mode.")
+            return None
+        text = table_text(self.rules, self._current().states[0])
+        if self.render_mode == "ansi":
+            return text
+        print(text)
+        return None
+
+    def _current(self) -> _Table:
+        if self._table is None:
+            raise ValueError("no episode is on: call reset first")
+        return self._table

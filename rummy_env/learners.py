@@ -1,0 +1,247 @@
+"""Many tables with one learner at each: the arrays and the compiled loop behind the vectorised environments.
+
+Every table has a key of its own from the seed and its number, and from that the keys of its episodes; so what happens at
+a table does not depend on how many others there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rummy_env.engine.apply import NO_ORDER
+from rummy_env.engine.deal import start_game
+from rummy_env.engine.random import below, child_key
+from rummy_env.engine.state import MAX_PLAYERS, new_states, new_views
+from rummy_env.engine.tables import compile_tables
+from rummy_env.engine.view import view
+from rummy_env.game import check_players, game_key
+from rummy_env.kernel import kernel
+from rummy_env.moves import move_table
+from rummy_env.observation import check_features, encode, layout, observation_plan
+from rummy_env.players.drive import POINTS, advance, new_tallies, play_move
+from rummy_env.players.scripted import EXTERNAL, SCRIPTED, scripted_move
+from rummy_env.rules import Rules
+
+
+@kernel
+def deal_episode(tables, state, counts, rounds, opponents, setup, seating, streams, whole_games):
+    """Deal a new episode at a table: its key, round, learner's seat and opponents come from the stream `setup`.
+
+    `counts` are numbers of players and `rounds` indices into the sequence of rounds, of each of which one is drawn (for
+    whole games all rounds are played); `opponents` are numbers of scripted players, of which one is drawn for each other
+    seat. Returns the learner's seat.
+    """
+    key = child_key(setup[0], setup[1])
+    setup[1] += np.uint64(1)
+    draw = np.zeros(2, np.uint64)
+    draw[0] = child_key(key, np.uint64(0))
+    players = counts[below(draw, counts.shape[0])]
+    first = rounds[below(draw, rounds.shape[0])]
+    last = first
+    if whole_games:
+        first = np.int64(0)
+        last = np.int64(tables.sequence.shape[0] - 1)
+    seat = below(draw, players)
+    for other in range(MAX_PLAYERS):
+        seating[other] = EXTERNAL if other == seat else opponents[below(draw, opponents.shape[0])]
+        streams[other, 0] = child_key(key, np.uint64(other + 1))
+        streams[other, 1] = 0
+    start_game(tables, state, players, key, first, last, -1, NO_ORDER)
+    return seat
+
+
+@kernel
+def begin_episode(
+    tables, state, counts, rounds, opponents, setup, seating, streams, whole_games, skip_forced, scratch, mask, tally
+):
+    """Deal episodes until one reaches a decision of the learner; returns the learner's seat."""
+    while True:
+        tally[:] = 0
+        seat = deal_episode(tables, state, counts, rounds, opponents, setup, seating, streams, whole_games)
+        if advance(tables, state, seating, streams, skip_forced, scratch, mask, tally):
+            return seat
+
+
+@kernel
+def points_reward(tally, seat, players):
+    """Sum over the rounds in a tally of (mean of the others' points - own points)."""
+    own = np.float64(tally[seat, POINTS])
+    total = np.float64(0)
+    for other in range(players):
+        total += tally[other, POINTS]
+    return (total - own) / (players - 1) - own
+
+
+@kernel
+def reset_all(
+    tables, plan, states, counts, rounds, opponents, setups, seatings, streams, whole_games, skip_forced, scratch, masks,
+    tallies, seats, observations,
+):  # fmt: skip
+    """Begin an episode at every table."""
+    for index in range(states.shape[0]):
+        seats[index] = begin_episode(
+            tables, states[index], counts, rounds, opponents, setups[index], seatings[index], streams[index], whole_games,
+            skip_forced, scratch, masks[index], tallies[index],
+        )  # fmt: skip
+        encode(tables, plan, scratch, observations[index])
+
+
+@kernel
+def step_all(
+    tables, plan, states, counts, rounds, opponents, setups, seatings, streams, whole_games, skip_forced, scratch, masks,
+    tallies, seats, observations, moves, rewards, dones, finals, final_scores,
+):  # fmt: skip
+    """Play one move of every learner, then all others until each learner must choose again; finished tables begin anew.
+
+    `rewards` are the points gained on the others since the last decision; where a table is done, `finals` holds the
+    learner's last observation and `final_scores` ``(tables, 8)`` the number of players, whether the learner had laid down in
+    the last round, and the scores of the seats, the learner's first.
+    """
+    for index in range(states.shape[0]):
+        state = states[index]
+        tally = tallies[index]
+        seat = np.int64(seats[index])
+        players = np.int64(state.players)
+        before = points_reward(tally, seat, players)
+        play_move(tables, state, moves[index], tally)
+        going = advance(tables, state, seatings[index], streams[index], skip_forced, scratch, masks[index], tally)
+        rewards[index] = points_reward(tally, seat, players) - before
+        dones[index] = not going
+        if not going:
+            view(state, seat, scratch)
+            encode(tables, plan, scratch, finals[index])
+            final_scores[index, :] = 0
+            final_scores[index, 0] = players
+            final_scores[index, 1] = (np.int64(state.last_down) >> seat) & 1
+            for other in range(players):
+                final_scores[index, 2 + other] = state.scores[(seat + other) % players]
+            seats[index] = begin_episode(
+                tables, state, counts, rounds, opponents, setups[index], seatings[index], streams[index], whole_games,
+                skip_forced, scratch, masks[index], tally,
+            )  # fmt: skip
+        encode(tables, plan, scratch, observations[index])
+
+
+@kernel
+def teach_all(tables, states, seats, scratch, masks, teacher, streams, moves):
+    """What a scripted player would choose in the learner's place at every table."""
+    for index in range(states.shape[0]):
+        view(states[index], np.int64(seats[index]), scratch)
+        moves[index] = scripted_move(teacher, tables, scratch, masks[index], streams[index])
+
+
+class LearnerTables:
+    """`num_tables` tables, a learner at each, scripted opponents at the other seats.
+
+    Args:
+        rules: what is played.
+        num_tables: how many tables.
+        players: seats at each, or a list of numbers of which one is drawn for every episode.
+        opponents: names of scripted players; each opponent's seat draws one of them for every episode.
+        rounds: ``"random"`` for episodes of one round drawn from all, a list of round numbers to draw from, or ``"all"``
+            for whole games.
+        seed: equal seeds give equal episodes.
+        skip_forced: play the learner's single legal moves by itself.
+        features: optional blocks of the observation.
+
+    Attributes:
+        observations: float32 ``(tables, size)``; masks: int8 ``(tables, moves)``; of the present decisions.
+        rewards: float64 ``(tables,)`` points gained on the mean of the others by the last step; dones: bool ``(tables,)``.
+        finals, final_scores: of the tables that are done, see `step_all`.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        num_tables: int,
+        players: int | Sequence[int] = 4,
+        opponents: Sequence[str] = ("greedy",),
+        rounds: str | Sequence[int] = "random",
+        seed: int = 0,
+        skip_forced: bool = True,
+        features: Sequence[str] = (),
+    ):
+        self.rules, self.features = rules, check_features(features)
+        counts = [players] if isinstance(players, int) else list(players)
+        if not counts:
+            raise ValueError("players must be a number or a list of numbers, not an empty list")
+        self._counts = np.array([check_players(rules, number) for number in counts], np.int64)
+        if isinstance(num_tables, bool) or not isinstance(num_tables, int) or num_tables < 1:
+            raise ValueError(f"num_tables must be a whole number from 1 up, not {num_tables!r}")
+        unknown = [name for name in opponents if name not in SCRIPTED]
+        if unknown or not opponents or isinstance(opponents, str):
+            raise ValueError(f"opponents must be a list of names out of {', '.join(SCRIPTED)}, not {opponents!r}")
+        self._whole_games = rounds == "all"
+        sequence = rules.sequence
+        chosen = list(sequence) if rounds in ("all", "random") else rounds
+        if isinstance(chosen, str) or not chosen or any(number not in sequence for number in chosen):
+            raise ValueError(f"rounds must be 'random', 'all' or a list out of {list(sequence)}, not {rounds!r}")
+        self._rounds = np.array([sequence.index(number) for number in chosen], np.int64)
+        self._opponents = np.array([SCRIPTED.index(name) for name in opponents], np.int64)
+        self._skip_forced = skip_forced
+        self._tables, self._plan = compile_tables(rules), observation_plan(rules, self.features)
+        moves, size = len(move_table(rules)), layout(rules, self.features).size
+        self.states = new_states(num_tables)
+        self._scratch = new_views(1)
+        self._seatings = np.zeros((num_tables, MAX_PLAYERS), np.int8)
+        self._streams = np.zeros((num_tables, MAX_PLAYERS, 2), np.uint64)
+        self._tallies = new_tallies(num_tables)
+        self._setups = np.zeros((num_tables, 2), np.uint64)
+        self._teacher_streams = np.zeros((num_tables, 2), np.uint64)
+        self.seats = np.zeros(num_tables, np.int64)
+        self.observations = np.zeros((num_tables, size), np.float32)
+        self.masks = np.zeros((num_tables, moves), np.int8)
+        self.rewards = np.zeros(num_tables, np.float64)
+        self.dones = np.zeros(num_tables, np.bool_)
+        self.finals = np.zeros((num_tables, size), np.float32)
+        self.final_scores = np.zeros((num_tables, 8), np.int64)
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        """Start every table's stream of episodes anew; takes effect at the next `reset`."""
+        key = game_key(seed)
+        for index in range(len(self._setups)):
+            self._setups[index] = (child_key(key, np.uint64(index)), 0)
+            self._teacher_streams[index] = (child_key(self._setups[index, 0], np.uint64(1)), 0)
+
+    def _common(self) -> tuple[Any, ...]:
+        return (
+            self._tables, self._plan, self.states, self._counts, self._rounds, self._opponents, self._setups, self._seatings,
+            self._streams, self._whole_games, self._skip_forced, self._scratch[0], self.masks, self._tallies, self.seats,
+            self.observations,
+        )  # fmt: skip
+
+    def reset(self) -> None:
+        """Begin an episode at every table."""
+        reset_all(*self._common())
+
+    def step(self, moves: np.ndarray) -> None:
+        """Play one legal move at every table. ValueError where one is not legal; then nothing is changed."""
+        moves = np.asarray(moves, np.int64)
+        if moves.shape != self.seats.shape or (moves < 0).any() or (moves >= self.masks.shape[1]).any():
+            raise ValueError(f"moves must be {len(self.seats)} ids below {self.masks.shape[1]}, not {moves!r}")
+        illegal = np.flatnonzero(self.masks[np.arange(len(moves)), moves] == 0)
+        if len(illegal):
+            text = move_table(self.rules).text(int(moves[illegal[0]]))
+            raise ValueError(f"table {illegal[0]}: {text} is not legal now")
+        step_all(*self._common(), moves, self.rewards, self.dones, self.finals, self.final_scores)
+
+    def teach(self, teacher: str) -> np.ndarray:
+        """int64 ``(tables,)``: what the scripted player `teacher` would choose in each learner's place."""
+        if teacher not in SCRIPTED:
+            raise ValueError(f"teacher must be one of {', '.join(SCRIPTED)}, not {teacher!r}")
+        moves = np.zeros(len(self.seats), np.int64)
+        number = SCRIPTED.index(teacher)
+        teach_all(self._tables, self.states, self.seats, self._scratch[0], self.masks, number, self._teacher_streams, moves)
+        return moves
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything that changes, by name: save copies of these and write them back to go on exactly from here."""
+        return {
+            "states": self.states, "seatings": self._seatings, "streams": self._streams, "tallies": self._tallies,
+            "setups": self._setups, "teacher_streams": self._teacher_streams, "seats": self.seats,
+            "observations": self.observations, "masks": self.masks,
+        }  # fmt: skip

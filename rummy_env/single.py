@@ -1,0 +1,135 @@
+"""Kernels for one table driven from Python: everything that a step of a face needs in one call.
+
+A call from Python costs more than the rules themselves, so applying a move, the next mask and the next observation go
+together. Tables come as arrays of one State or View, which are handed over faster than single records.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from rummy_env.cards import KIND_TEXTS, NUM_KINDS
+from rummy_env.engine.apply import NO_ORDER, apply
+from rummy_env.engine.legal import legal
+from rummy_env.engine.state import MAX_PLAYERS, OVER
+from rummy_env.engine.view import view
+from rummy_env.kernel import kernel
+from rummy_env.melds import pack_of
+from rummy_env.observation import Block, encode, layout
+from rummy_env.players.drive import advance, play_move
+from rummy_env.rules import Rules
+
+REFUSED = -1
+"""Returned for a move that the mask does not allow."""
+NOBODY = 7
+"""Returned in place of a seat when the game is over."""
+ROUND_ENDED = 8
+"""Added to the seat where the move has ended a round."""
+NEXT_CARDS = 3
+"""How many cards from the top of the stock the full table shows in order."""
+
+
+@kernel
+def observe(tables, plan, states, seat, views, out):
+    """The observation of a seat, through its View."""
+    view(states[0], seat, views[0])
+    encode(tables, plan, views[0], out)
+
+
+@kernel
+def look(tables, plan, states, views, mask, out):
+    """The mask, and the observation of the seat to act; returns that seat."""
+    state = states[0]
+    legal(tables, state, mask)
+    if state.phase == OVER:
+        return np.int64(NOBODY)
+    seat = np.int64(state.to_act)
+    observe(tables, plan, states, seat, views, out)
+    return seat
+
+
+@kernel
+def step(tables, plan, states, move, views, mask, out):
+    """Play a move, if `mask` allows it, then `look`. Returns the seat to act, with `ROUND_ENDED` where a round has ended;
+    `REFUSED`, with nothing changed, for a move that is not allowed."""
+    if not mask[move]:
+        return np.int64(REFUSED)
+    state = states[0]
+    done = np.int64(state.rounds_done)
+    apply(tables, state, move, NO_ORDER)
+    seat = look(tables, plan, states, views, mask, out)
+    return seat + (ROUND_ENDED if state.rounds_done != done else 0)
+
+
+@kernel
+def continue_(tables, plan, states, seating, streams, skip_forced, views, mask, tallies, out):
+    """`drive.advance` one table, then the observation of the seat that must choose; returns that seat."""
+    state = states[0]
+    if not advance(tables, state, seating, streams, skip_forced, views[0], mask, tallies[0]):
+        return np.int64(NOBODY)
+    encode(tables, plan, views[0], out)
+    return np.int64(state.to_act)
+
+
+@kernel
+def answer(tables, plan, states, move, seating, streams, skip_forced, views, mask, tallies, out):
+    """Play the move of the seat that must choose, if `mask` allows it, then `continue_`; else `REFUSED`."""
+    if not mask[move]:
+        return np.int64(REFUSED)
+    play_move(tables, states[0], move, tallies[0])
+    return continue_(tables, plan, states, seating, streams, skip_forced, views, mask, tallies, out)
+
+
+@kernel
+def encode_state(tables, plan, states, views, out):
+    """The full table, hidden cards included, as `state_layout` describes it."""
+    state = states[0]
+    kinds = plan.kinds.shape[0]
+    at = plan.limits.shape[0]
+    observe(tables, plan, states, 0, views, out[:at])
+    out[at:] = 0
+    for seat in range(1, MAX_PLAYERS):
+        if seat < state.players:
+            for index in range(kinds):
+                kind = plan.kinds[index]
+                out[at + index] = np.float32(np.int64(state.hand[seat, kind]) / tables.copies[kind])
+        at += kinds
+    counts = np.zeros(NUM_KINDS, np.int64)
+    size = np.int64(state.num_stock)
+    for place in range(size):
+        counts[state.stock[place]] += 1
+    for index in range(kinds):
+        kind = plan.kinds[index]
+        out[at + index] = np.float32(counts[kind] / tables.copies[kind])
+    at += kinds
+    for depth in range(min(size, NEXT_CARDS)):
+        out[at + depth * kinds + plan.index[state.stock[size - 1 - depth]]] = 1
+
+
+@lru_cache(maxsize=64)
+def state_layout(rules: Rules) -> tuple[Block, ...]:
+    """The blocks of the full table's vector, in order. The same for any number of players.
+
+    The first is the observation of seat 0 as a whole (its parts: `observation.layout`); then come the hands of seats 1 to
+    5, zeros for those absent, the cards in the stock, and the next cards to be drawn from it.
+    """
+    pack = pack_of(rules)
+    shape = layout(rules)
+    kinds = [kind for kind in range(NUM_KINDS) if pack.copies[kind]]
+    names = tuple(KIND_TEXTS[kind] for kind in kinds)
+    copies = tuple(pack.copies[kind] for kind in kinds)
+    labels = tuple(f"{block.name} {label}" for block in shape.blocks for label in block.labels)
+    scales = tuple(scale for block in shape.blocks for scale in block.scales)
+    blocks = [Block("observation_0", 0, labels, scales, "the observation of seat 0")]
+
+    def add(name: str, scales: tuple[int, ...], meaning: str) -> None:
+        blocks.append(Block(name, blocks[-1].stop, names, scales, meaning))
+
+    for seat in range(1, MAX_PLAYERS):
+        add(f"hand_{seat}", copies, f"the cards of seat {seat}")
+    add("stock", copies, "the cards in the stock")
+    for depth in range(NEXT_CARDS):
+        add(f"stock_{depth}", (1,) * len(names), f"the card {depth} below the top of the stock")
+    return tuple(blocks)
