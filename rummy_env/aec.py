@@ -14,7 +14,6 @@ from gymnasium.utils import seeding
 from pettingzoo import AECEnv
 
 from rummy_env.engine.state import new_views
-from rummy_env.engine.tables import compile_tables
 from rummy_env.episode import (
     OPTIONS,
     RulesLike,
@@ -32,11 +31,11 @@ from rummy_env.episode import (
 )
 from rummy_env.explain import why_illegal
 from rummy_env.moves import move_table
-from rummy_env.observation import observation_plan, observation_size
+from rummy_env.observation import check_features, observation_size
 from rummy_env.render.text import table_text
 from rummy_env.rewards import check_reward, rewards_for
 from rummy_env.rules import Rules
-from rummy_env.single import NOBODY, REFUSED, ROUND_ENDED, encode_state, look, observe, state_layout, step
+from rummy_env.single import NO_MOVE, NOBODY, REFUSED, ROUND_ENDED, compiled, encode_state, observe, state_layout, step
 
 _TESTED_OPTION = "options"
 """PettingZoo's `api_test` passes ``{"options": 1}`` to any environment; this name is ignored for it."""
@@ -54,6 +53,7 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
         render_mode: None, "ansi" or "human".
         max_moves: moves after which an episode is truncated; None for no limit.
         max_cycles: another name for `max_moves`, which `pettingzoo.make` uses.
+        features: optional blocks of the observation, see `rummy_env.observation.FEATURES`.
 
     Raises ValueError for anything that is not allowed, naming it. So does `step`, for a move that is not legal, and
     `reset`, for an option; nothing is changed then.
@@ -76,6 +76,7 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
         render_mode: str | None = None,
         max_moves: int | None = None,
         max_cycles: int | None = None,
+        features: Sequence[str] | str = (),
     ):
         super().__init__()
         self._setting = make_setting(rules, overrides, players, rounds)
@@ -85,13 +86,14 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
         if moves is not None and cycles is not None and moves != cycles:
             raise ValueError(f"max_moves and max_cycles are two names of one limit; give one, not {moves} and {cycles}")
         self.max_moves = cycles if moves is None else moves
+        self._features = check_features(features)
         self._compile()
         self.possible_agents = [f"player_{seat}" for seat in range(self._setting.players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self.agents: list[str] = []
         self.observation_spaces = {agent: self._observation_space() for agent in self.possible_agents}
         self.action_spaces = {agent: spaces.Discrete(self._num_moves) for agent in self.possible_agents}
-        self.state_space = spaces.Box(0, 1, (state_layout(self.rules)[-1].stop,), np.float32)
+        self.state_space = spaces.Box(0, 1, (state_layout(self.rules, self._features)[-1].stop,), np.float32)
         self._generator: np.random.Generator | None = None
         self._states: np.ndarray | None = None
 
@@ -102,15 +104,14 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
 
     def _compile(self) -> None:
         """Keep what follows from the rules alone; looking it up by the rules at each step would cost more than the step."""
-        self._tables = compile_tables(self.rules)
-        self._plan = observation_plan(self.rules)
+        self._compiled = compiled(self.rules, self._features)
         self._num_moves = len(move_table(self.rules))
-        self._size = observation_size(self.rules)
+        self._size = observation_size(self.rules, self._features)
         self._views = new_views(1)
         self._ready: np.ndarray | None = None  # the observation of the seat to act, until somebody asks for it
 
     def __getstate__(self) -> dict[str, Any]:
-        left_out = ("_tables", "_plan", "_views", "_ready")
+        left_out = ("_compiled", "_views", "_ready")
         return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def __setstate__(self, values: dict[str, Any]) -> None:
@@ -138,10 +139,10 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
         start = read_options(self._setting, names)
         if seed is not None or self._generator is None:
             self._generator, _ = seeding.np_random(seed)
-        self._states = deal(self._setting, self._tables, start, self._generator)
+        self._states = deal(self._setting, start, self._generator)
         self._mask = np.empty(self._num_moves, np.int8)
         self._ready = np.empty(self._size, np.float32)
-        self._to_act = int(look(self._tables, self._plan, self._states, self._views, self._mask, self._ready))
+        self._to_act = int(step(self._compiled, self._states, NO_MOVE, self._views, self._mask, self._ready))
         self._played = 0
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -164,7 +165,7 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
             return
         move = check_action(action, self._num_moves)
         ready = np.empty(self._size, np.float32)
-        seat = int(step(self._tables, self._plan, self._states, move, self._views, self._mask, ready))
+        seat = int(step(self._compiled, self._states, move, self._views, self._mask, ready))
         if seat == REFUSED:
             state = self._table()[0]
             raise ValueError(f"{move_table(self.rules).text(move)}: {why_illegal(self.rules, state, move)}")
@@ -213,7 +214,7 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
             observation, self._ready = self._ready, None
         else:
             observation = np.empty(self._size, np.float32)
-            observe(self._tables, self._plan, states, seat, self._views, observation)
+            observe(self._compiled, states, seat, self._views, observation)
         if self.terminations.get(agent, True) or self.truncations.get(agent, True):
             mask = np.ones(self._num_moves, np.int8)
         else:
@@ -223,7 +224,7 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
     def state(self) -> np.ndarray:
         """The full table with every hidden card, for central critics: float32 in [0, 1], see `single.state_layout`."""
         out = np.empty(self.state_space.shape, np.float32)
-        encode_state(self._tables, self._plan, self._table(), self._views, out)
+        encode_state(self._compiled, self._table(), self._views, out)
         return out
 
     def render(self) -> str | None:

@@ -134,7 +134,7 @@ def evaluate(
     words += ["--rounds", rounds, "--seats", str(match.seats), "--games", str(match.games), "--seed", str(match.seed)]
     command = shlex.join(words)
 
-    from rummy_env.arena.report import print_report, to_dict
+    from rummy_env.arena.report import WIDTH, print_report, to_dict
 
     result = match.result()
     if as_json:
@@ -142,7 +142,8 @@ def evaluate(
     else:
         from rich.console import Console
 
-        print_report(result, Console(width=None if sys.stdout.isatty() else 120), command)
+        width = max(WIDTH, Console().width) if sys.stdout.isatty() else 120
+        print_report(result, Console(width=width), command)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
 

@@ -16,7 +16,7 @@ import numpy as np
 from rummy_env.engine.apply import NO_ORDER
 from rummy_env.engine.deal import start_game
 from rummy_env.engine.state import ENDS, OVER, new_states
-from rummy_env.engine.tables import Tables
+from rummy_env.engine.tables import compile_tables
 from rummy_env.game import check_players
 from rummy_env.record import read_position
 from rummy_env.rules import FIELDS, Rules, resolve_rules
@@ -177,7 +177,7 @@ def new_key(generator: np.random.Generator) -> np.uint64:
     return np.uint64(generator.integers(0, 2**64, dtype=np.uint64))
 
 
-def deal(setting: Setting, tables: Tables, start: Start, generator: np.random.Generator) -> np.ndarray:
+def deal(setting: Setting, start: Start, generator: np.random.Generator) -> np.ndarray:
     """An array of one State: the beginning of an episode, with a key from the environment's generator."""
     key = new_key(generator)
     if start.position is not None:
@@ -189,7 +189,7 @@ def deal(setting: Setting, tables: Tables, start: Start, generator: np.random.Ge
     if setting.one_round:
         last = index = int(generator.integers(rounds)) if start.index is None else start.index
     states = new_states(1)
-    start_game(tables, states[0], setting.players, key, index, last, start.dealer, NO_ORDER)
+    start_game(compile_tables(setting.rules), states[0], setting.players, key, index, last, start.dealer, NO_ORDER)
     if start.scores is not None:
         states["scores"][0, : setting.players] = start.scores
     return states

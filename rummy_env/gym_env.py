@@ -13,7 +13,6 @@ from gymnasium import logger, spaces
 
 from rummy_env.engine.random import child_key
 from rummy_env.engine.state import MAX_PLAYERS, new_views
-from rummy_env.engine.tables import compile_tables
 from rummy_env.episode import (
     OPTIONS,
     RANDOM,
@@ -36,14 +35,14 @@ from rummy_env.episode import (
 )
 from rummy_env.explain import why_illegal
 from rummy_env.moves import move_table
-from rummy_env.observation import observation_plan, observation_size
+from rummy_env.observation import check_features, observation_size
 from rummy_env.players.base import MoveChooser, Player, make_opponents
 from rummy_env.players.drive import POINTS, ROUNDS, new_tallies
 from rummy_env.players.scripted import EXTERNAL
 from rummy_env.render.text import table_text
 from rummy_env.rewards import check_reward, rewards_for
 from rummy_env.rules import Rules
-from rummy_env.single import NOBODY, REFUSED, answer, continue_, observe
+from rummy_env.single import NO_MOVE, NOBODY, answer, compiled, observe
 
 _MOST_DEALS = 1000
 """An episode in which the learner never acts is dealt again, so often at most."""
@@ -107,6 +106,7 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
     * `illegal_action`: "terminate" ends the episode with `illegal_reward`; "raise" raises ValueError and changes nothing.
     * `skip_forced`: a single legal move is played without asking the learner.
     * `render_mode`: None, "ansi" for the text of the table with all hands, or "human" to print it at every step.
+    * `features`: optional blocks of the observation, see `rummy_env.observation.FEATURES`.
 
     ## Options of `reset`
     `round`, `dealer`, `scores`, `seat`, or `position` (to go on from there). A seed touches the generator only; the deal,
@@ -134,6 +134,7 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
         skip_forced: bool = True,
         max_moves: int | None = None,
         render_mode: str | None = None,
+        features: Sequence[str] | str = (),
     ):
         self._setting: Setting = make_setting(rules, overrides, players, rounds)
         self._opponents = make_opponents(opponents, self._setting.players - 1, self.rules)
@@ -149,6 +150,7 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
         self._skip_forced = check_flag("skip_forced", skip_forced)
         self.max_moves = check_count("max_moves", max_moves)
         self.render_mode = check_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
+        self._features = check_features(features)
         self._compile()
         self.observation_space = spaces.Box(0, 1, (self._size,), np.float32)
         self.action_space = spaces.Discrete(self._num_moves)
@@ -173,14 +175,13 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     def _compile(self) -> None:
         """Keep what follows from the rules alone; looking it up by the rules at each step would cost more than the step."""
-        self._tables = compile_tables(self.rules)
-        self._plan = observation_plan(self.rules)
+        self._compiled = compiled(self.rules, self._features)
         self._num_moves = len(move_table(self.rules))
-        self._size = observation_size(self.rules)
+        self._size = observation_size(self.rules, self._features)
         self._views = new_views(1)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_tables", "_plan", "_views")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_compiled", "_views")}
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         self.__dict__.update(values)
@@ -218,9 +219,9 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     def _deal(self, start: Start, own: int | None) -> _Table:
         players = self._setting.players
-        states = deal(self._setting, self._tables, start, self.np_random)
+        states = deal(self._setting, start, self.np_random)
         seat = int(self.np_random.integers(players)) if own is None else own
-        seating = np.full(MAX_PLAYERS, EXTERNAL, np.int64)
+        seating = np.full(MAX_PLAYERS, EXTERNAL, np.int8)
         streams = np.zeros((MAX_PLAYERS, 2), np.uint64)
         key = new_key(self.np_random)
         for index, player in enumerate(self._opponents):
@@ -229,17 +230,18 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
             streams[at, 0] = child_key(key, np.uint64(index))
         return _Table(states, seat, seating, streams, new_tallies(1), np.zeros(self._num_moves, np.int8), NOBODY)
 
-    def _play_on(self, table: _Table, move: int | None = None) -> np.ndarray:
-        """Play the learner's move, if there is one, and all that follows; the observation at its next decision, or at the
-        end. The table's `to_act` is `REFUSED` for a move that is not legal, and nothing else is changed then."""
+    def _play_on(self, table: _Table, move: int = NO_MOVE) -> np.ndarray:
+        """Play the learner's move, if there is one, and all that follows; the observation at its next decision or the end.
+
+        The move is a legal one. The table's `to_act` is then the learner's seat or `NOBODY`.
+        """
         out = np.empty(self._size, np.float32)
-        before = (self._tables, self._plan, table.states)
-        after = (table.seating, table.streams, self._skip_forced, self._views, table.mask, table.tallies, out)
-        table.to_act = int(continue_(*before, *after) if move is None else answer(*before, move, *after))
-        while table.to_act not in (table.seat, NOBODY, REFUSED):
-            table.to_act = int(answer(*before, self._ask(table), *after))
+        rest = (table.seating, table.streams, self._skip_forced, self._views, table.mask, table.tallies, out)
+        table.to_act = int(answer(self._compiled, table.states, move, *rest))
+        while table.to_act not in (table.seat, NOBODY):
+            table.to_act = int(answer(self._compiled, table.states, self._ask(table), *rest))
         if table.to_act == NOBODY:
-            observe(self._tables, self._plan, table.states, table.seat, self._views, out)
+            observe(self._compiled, table.states, table.seat, self._views, out)
         return out
 
     def _ask(self, table: _Table) -> int:
@@ -301,7 +303,7 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
         if self._raises:
             raise ValueError(why)
         observation = np.empty(self._size, np.float32)
-        observe(self._tables, self._plan, table.states, table.seat, self._views, observation)
+        observe(self._compiled, table.states, table.seat, self._views, observation)
         self._finish(table)
         info = {"scores": scores_of(table.states[0]), "illegal_action": why, "action_mask": table.mask.copy()}
         return observation, self._illegal_reward, True, False, info

@@ -43,7 +43,7 @@ def deal_episode(tables, state, counts, rounds, opponents, setup, seating, strea
     last = first
     if whole_games:
         first = np.int64(0)
-        last = np.int64(tables.sequence.shape[0] - 1)
+        last = np.int64(tables.num_rounds - 1)
     seat = below(draw, players)
     for other in range(MAX_PLAYERS):
         seating[other] = EXTERNAL if other == seat else opponents[below(draw, opponents.shape[0])]

@@ -160,9 +160,7 @@ def catalogue(pack: Pack) -> list[Meld]:
         if pack.wilds >= pack.group_size:
             melds.extend(Meld(False, 0, rank, (WILD,) * pack.group_size) for rank in pack.ranks)
         if pack.wilds >= pack.run_length:
-            melds.extend(
-                Meld(True, suit, low, (WILD,) * pack.run_length) for suit in pack.suits for low in pack.run_starts()
-            )
+            melds.extend(Meld(True, suit, low, (WILD,) * pack.run_length) for suit in pack.suits for low in pack.run_starts())
     return melds
 
 
@@ -210,7 +208,7 @@ def fewest_group_wilds(tables, hand, groups, least, used_ranks):
         return np.int64(0)
     size = tables.rule.group_size
     by_cost = np.int64(0)  # how many groups can be had for 0, 1, 2 .. wilds each: eight bits a cost
-    for index in range(tables.ranks.shape[0]):
+    for index in range(tables.num_ranks):
         rank = tables.ranks[index]
         if (used_ranks >> rank) & 1:
             continue
@@ -263,7 +261,7 @@ def can_form(tables, hand, groups, runs, used_ranks, blocked):
         return False
     if runs == 0:
         return True
-    number = tables.run_kinds.shape[0]
+    number = tables.num_starts
     # a frame per run: its start, the natural places held there, those used (-1: start not looked at), blocked starts
     frames = np.empty((MAX_CONTRACT, 4), np.int64)
     depth = 0
@@ -333,7 +331,7 @@ def contract_gap(tables, hand, groups, runs, used_ranks, blocked, picks):
     floor = fewest_group_wilds(tables, hand, groups, 0, used_ranks)
     if runs == 0:
         return min(best, floor)
-    number = tables.run_kinds.shape[0]
+    number = tables.num_starts
     length = tables.rule.run_length
     # a frame per run: its start, the natural places it took, blocked starts, missing so far, the least in all from here
     frames = np.empty((MAX_CONTRACT, 5), np.int64)
@@ -389,15 +387,13 @@ def mark_needed(tables, hand, groups, runs, used_ranks, picks, needed):
     for _ in range(groups):
         best_rank = np.int64(-1)
         best_count = np.int64(0)
-        for index in range(tables.ranks.shape[0]):
+        for index in range(tables.num_ranks):
             rank = tables.ranks[index]
             if (used_ranks >> rank) & 1:
                 continue
             count = min(size, rank_naturals(hand, rank) - rank_naturals(needed, rank))
             # of equal ranks the dearer: it is the one that hurts in the hand
-            if count > best_count or (
-                count == best_count and count > 0 and tables.points[rank] > tables.points[best_rank]
-            ):
+            if count > best_count or (count == best_count and count > 0 and tables.points[rank] > tables.points[best_rank]):
                 best_rank = rank
                 best_count = count
         if best_rank < 0:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from rummy_env.analysis import accepted, cards_missing, needed_cards
 from rummy_env.cards import KIND_TEXTS, NUM_KINDS, NUM_RANKS, NUM_SUITS, RANKS, SUITS, WILD
 from rummy_env.engine.state import MAX_PLAYERS, PHASES
+from rummy_env.engine.tables import MAX_PLACES
 from rummy_env.kernel import kernel
 from rummy_env.melds import MAX_CONTRACT, Pack, pack_of
 from rummy_env.rules import Rules
@@ -174,17 +175,24 @@ def observation_size(rules: Rules, features: tuple[str, ...] = ()) -> int:
     return layout(rules, features).size
 
 
-class Plan(NamedTuple):
-    """The layout compiled for the encoder."""
-
-    starts: np.ndarray  # (blocks) i8, in the order of `_PLAN_BLOCKS`
-    units: np.ndarray  # (size): one over the scale; all ones for raw numbers
-    limits: np.ndarray  # (size) i8: the scale, at which numbers are cut off
-    kinds: np.ndarray  # (kinds) i8
-    index: np.ndarray  # (53) i8: place of a kind among the kinds, -1 for none
-    rank_index: np.ndarray  # (13) i8: place of a rank among the ranks of groups
-    low_index: np.ndarray  # (4, places) i8: place among the ends below runs, -1 none
-    high_index: np.ndarray  # (4, places) i8
+MAX_SIZE = 4096
+"""The longest vector that the encoder writes."""
+_BY_PLACE = (NUM_SUITS, MAX_PLACES)
+PLAN = np.dtype((
+    np.record,
+    np.dtype([
+        ("starts", "i8", (32,)),  # of the blocks of `_PLAN_BLOCKS`, -1 for those left out
+        ("units", "f4", (MAX_SIZE,)),  # one over the scale; all ones for raw numbers
+        ("limits", "i8", (MAX_SIZE,)),  # the scale, at which numbers are cut off
+        ("num_kinds", "i8"),
+        ("kinds", "i8", (NUM_KINDS,)),  # those of the pack
+        ("index", "i8", (NUM_KINDS,)),  # place of a kind among them, -1 for none
+        ("rank_index", "i8", (NUM_RANKS,)),  # place of a rank among the ranks of groups
+        ("low_index", "i8", _BY_PLACE),  # place among the ends below runs, -1 none
+        ("high_index", "i8", _BY_PLACE),
+    ]),
+))  # fmt: skip
+"""The layout compiled for the encoder, a record like the tables of the rules."""
 
 
 _PLAN_BLOCKS = (
@@ -200,7 +208,7 @@ _PLAN_BLOCKS = (
 
 
 @lru_cache(maxsize=64)
-def observation_plan(rules: Rules, features: tuple[str, ...] = (), raw: bool = False) -> Plan:
+def observation_plan(rules: Rules, features: tuple[str, ...] = (), raw: bool = False) -> Any:
     """The compiled layout, for float32 vectors or (`raw`) for uint8 vectors of the undivided numbers."""
     shape, pack = layout(rules, features), pack_of(rules)
     kinds = _kinds(pack)
@@ -208,23 +216,23 @@ def observation_plan(rules: Rules, features: tuple[str, ...] = (), raw: bool = F
     index[kinds] = np.arange(len(kinds))
     rank_index = np.full(NUM_RANKS, -1, np.int64)
     rank_index[list(pack.ranks)] = np.arange(len(pack.ranks))
-    grids = []
-    for ends in _ends(pack):
-        grid = np.full((NUM_SUITS, len(pack.places)), -1, np.int64)
+    low, high = _ends(pack)
+    starts = {block.name: block.start for block in shape.blocks}
+    record = np.zeros(1, PLAN)
+    plan = record[0]
+    plan.starts[:] = -1
+    plan.starts[: len(_PLAN_BLOCKS)] = [starts.get(name, -1) for name in _PLAN_BLOCKS]
+    plan.units[: shape.size] = 1 if raw else 1 / shape.scales
+    plan.limits[: shape.size] = shape.scales
+    plan.num_kinds = len(kinds)
+    plan.kinds[: len(kinds)] = kinds
+    plan.index[:] = index
+    plan.rank_index[:] = rank_index
+    for grid, ends in ((plan.low_index, low), (plan.high_index, high)):
+        grid[:] = -1
         for at, end in enumerate(ends):
             grid[end] = at
-        grids.append(grid)
-    starts = {block.name: block.start for block in shape.blocks}
-    return Plan(
-        starts=np.array([starts.get(name, -1) for name in _PLAN_BLOCKS], np.int64),
-        units=np.ones(shape.size, np.uint8) if raw else (1 / shape.scales).astype(np.float32),
-        limits=shape.scales.astype(np.int64),
-        kinds=np.array(kinds, np.int64),
-        index=index,
-        rank_index=rank_index,
-        low_index=grids[0],
-        high_index=grids[1],
-    )
+    return plan
 
 
 def decode(rules: Rules, vector: np.ndarray, features: tuple[str, ...] = ()) -> dict[str, dict[str, int]]:
@@ -291,7 +299,7 @@ def encode_analysis(tables, plan, view, out):
     needed = np.zeros(NUM_KINDS, np.int64)
     distance = needed_cards(tables, view, hand, needed)
     put(plan, out, starts[_DISTANCE], distance)
-    for at in range(plan.kinds.shape[0]):
+    for at in range(plan.num_kinds):
         if needed[plan.kinds[at]]:
             put(plan, out, starts[_NEEDED] + at, needed[plan.kinds[at]])
     if top >= 0:
@@ -304,7 +312,7 @@ def encode_analysis(tables, plan, view, out):
 def encode_piles(tables, plan, view, out):
     """Own hand, discard pile, known stock, and what is unseen."""
     starts = plan.starts
-    kinds = plan.kinds.shape[0]
+    kinds = plan.num_kinds
     unseen = np.zeros(NUM_KINDS, np.int64)
     for at in range(kinds):
         kind = plan.kinds[at]
@@ -389,7 +397,7 @@ def encode_table(tables, plan, view, out):
             add_one(plan, out, starts[_OWN_BELOW if own else _OTHER_BELOW] + plan.low_index[suit, before])
         if after < places:
             add_one(plan, out, starts[_OWN_ABOVE if own else _OTHER_ABOVE] + plan.high_index[suit, after])
-    for at in range(plan.kinds.shape[0]):
+    for at in range(plan.num_kinds):
         if counts[plan.kinds[at]]:
             put(plan, out, starts[_MELDED] + at, counts[plan.kinds[at]])
 
@@ -404,7 +412,7 @@ def add_one(plan, out, at):
 @kernel
 def encode_seats(tables, plan, view, out):
     """What is public of every seat."""
-    kinds = plan.kinds.shape[0]
+    kinds = plan.num_kinds
     first = plan.starts[_SEAT]
     stride = plan.starts[_NEXT_SEAT] - first
     leader = np.int64(view.scores[0])

@@ -7,20 +7,26 @@ together. Tables come as arrays of one State or View, which are handed over fast
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any, NamedTuple
 
+import numba
 import numpy as np
+from numba.experimental import structref
 
 from rummy_env.cards import KIND_TEXTS, NUM_KINDS
 from rummy_env.engine.apply import NO_ORDER, apply
 from rummy_env.engine.legal import legal
 from rummy_env.engine.state import MAX_PLAYERS, OVER
+from rummy_env.engine.tables import compile_tables
 from rummy_env.engine.view import view
-from rummy_env.kernel import kernel
+from rummy_env.kernel import PYTHON_MODE, kernel
 from rummy_env.melds import pack_of
-from rummy_env.observation import Block, encode, layout
+from rummy_env.observation import Block, encode, layout, observation_plan
 from rummy_env.players.drive import advance, play_move
-from rummy_env.rules import Rules
+from rummy_env.rules import Rules, preset
 
+NO_MOVE = -1
+"""Given in place of a move where none is to be played."""
 REFUSED = -1
 """Returned for a move that the mask does not allow."""
 NOBODY = 7
@@ -31,70 +37,114 @@ NEXT_CARDS = 3
 """How many cards from the top of the stock the full table shows in order."""
 
 
+class Compiled(NamedTuple):
+    """What follows from the rules: the compiled tables and the plan of the observation, as one argument of the kernels."""
+
+    tables: Any
+    plan: Any
+
+
+@structref.register  # type: ignore[untyped-decorator, unused-ignore]
+class CompiledType(numba.types.StructRef):  # type: ignore[misc, unused-ignore]
+    """`Compiled` for compiled kernels: a reference, where some thirty arrays would cost more to hand over than a step."""
+
+
+class CompiledRef(structref.StructRefProxy):  # type: ignore[misc, unused-ignore]
+    """A `CompiledType` as Python holds it."""
+
+
+structref.define_boxing(CompiledType, CompiledRef)
+
+
+def _example() -> Compiled:
+    """For the types alone, which are the same for all rules."""
+    return Compiled(compile_tables(preset("international")), observation_plan(preset("international")))
+
+
+if not PYTHON_MODE:
+    _COMPILED = CompiledType([(name, numba.typeof(value)) for name, value in _example()._asdict().items()])
+
+
 @kernel
-def observe(tables, plan, states, seat, views, out):
+def _refer(tables, plan):
+    """A reference to both."""
+    reference = structref.new(_COMPILED)
+    reference.tables = tables
+    reference.plan = plan
+    return reference
+
+
+@lru_cache(maxsize=64)
+def compiled(rules: Rules, features: tuple[str, ...] = ()) -> Any:
+    """What kernels need of the rules, as their first argument; the same object for equal rules."""
+    found = Compiled(compile_tables(rules), observation_plan(rules, features))
+    return found if PYTHON_MODE else _refer(*found)
+
+
+@kernel
+def observe(compiled, states, seat, views, out):
     """The observation of a seat, through its View."""
     view(states[0], seat, views[0])
-    encode(tables, plan, views[0], out)
+    encode(compiled.tables, compiled.plan, views[0], out)
 
 
 @kernel
-def look(tables, plan, states, views, mask, out):
-    """The mask, and the observation of the seat to act; returns that seat."""
-    state = states[0]
-    legal(tables, state, mask)
-    if state.phase == OVER:
-        return np.int64(NOBODY)
-    seat = np.int64(state.to_act)
-    observe(tables, plan, states, seat, views, out)
-    return seat
+def step(compiled, states, move, views, mask, out):
+    """Play a move, if there is one and `mask` allows it; then the mask and the observation of the seat to act.
 
-
-@kernel
-def step(tables, plan, states, move, views, mask, out):
-    """Play a move, if `mask` allows it, then `look`. Returns the seat to act, with `ROUND_ENDED` where a round has ended;
-    `REFUSED`, with nothing changed, for a move that is not allowed."""
-    if not mask[move]:
-        return np.int64(REFUSED)
+    Returns that seat, with `ROUND_ENDED` where a round has ended; `REFUSED`, with nothing changed, for a move that is not
+    allowed. After the game the mask is all zeros and there is no observation.
+    """
+    tables = compiled.tables
     state = states[0]
     done = np.int64(state.rounds_done)
-    apply(tables, state, move, NO_ORDER)
-    seat = look(tables, plan, states, views, mask, out)
-    return seat + (ROUND_ENDED if state.rounds_done != done else 0)
+    if move != NO_MOVE:
+        if not mask[move]:
+            return np.int64(REFUSED)
+        apply(tables, state, move, NO_ORDER)
+    legal(tables, state, mask)
+    ended = ROUND_ENDED if state.rounds_done != done else 0
+    if state.phase == OVER:
+        return np.int64(NOBODY + ended)
+    seat = np.int64(state.to_act)
+    view(state, seat, views[0])
+    encode(tables, compiled.plan, views[0], out)
+    return seat + ended
 
 
 @kernel
-def continue_(tables, plan, states, seating, streams, skip_forced, views, mask, tallies, out):
-    """`drive.advance` one table, then the observation of the seat that must choose; returns that seat."""
+def answer(compiled, states, move, seating, streams, skip_forced, views, mask, tallies, out):
+    """Play the move of the seat that must choose, if there is one and `mask` allows it, then `drive.advance`, and observe.
+
+    Returns the seat that must choose, of which are the View, the mask and the observation; or `NOBODY` or `REFUSED`.
+    """
+    tables = compiled.tables
     state = states[0]
+    if move != NO_MOVE:
+        if not mask[move]:
+            return np.int64(REFUSED)
+        play_move(tables, state, move, tallies[0])
     if not advance(tables, state, seating, streams, skip_forced, views[0], mask, tallies[0]):
         return np.int64(NOBODY)
-    encode(tables, plan, views[0], out)
+    encode(tables, compiled.plan, views[0], out)
     return np.int64(state.to_act)
 
 
 @kernel
-def answer(tables, plan, states, move, seating, streams, skip_forced, views, mask, tallies, out):
-    """Play the move of the seat that must choose, if `mask` allows it, then `continue_`; else `REFUSED`."""
-    if not mask[move]:
-        return np.int64(REFUSED)
-    play_move(tables, states[0], move, tallies[0])
-    return continue_(tables, plan, states, seating, streams, skip_forced, views, mask, tallies, out)
-
-
-@kernel
-def encode_state(tables, plan, states, views, out):
+def encode_state(compiled, states, views, out):
     """The full table, hidden cards included, as `state_layout` describes it."""
+    copies, plan = compiled.tables.copies, compiled.plan
     state = states[0]
-    kinds = plan.kinds.shape[0]
-    at = plan.limits.shape[0]
-    observe(tables, plan, states, 0, views, out[:at])
+    kinds = plan.num_kinds
+    at = out.shape[0] - kinds * (MAX_PLAYERS + NEXT_CARDS)
+    view(state, 0, views[0])
+    encode(compiled.tables, plan, views[0], out[:at])
     out[at:] = 0
     for seat in range(1, MAX_PLAYERS):
         if seat < state.players:
             for index in range(kinds):
                 kind = plan.kinds[index]
-                out[at + index] = np.float32(np.int64(state.hand[seat, kind]) / tables.copies[kind])
+                out[at + index] = np.float32(np.int64(state.hand[seat, kind]) / copies[kind])
         at += kinds
     counts = np.zeros(NUM_KINDS, np.int64)
     size = np.int64(state.num_stock)
@@ -102,21 +152,21 @@ def encode_state(tables, plan, states, views, out):
         counts[state.stock[place]] += 1
     for index in range(kinds):
         kind = plan.kinds[index]
-        out[at + index] = np.float32(counts[kind] / tables.copies[kind])
+        out[at + index] = np.float32(counts[kind] / copies[kind])
     at += kinds
-    for depth in range(min(size, NEXT_CARDS)):
+    for depth in range(min(size, np.int64(NEXT_CARDS))):
         out[at + depth * kinds + plan.index[state.stock[size - 1 - depth]]] = 1
 
 
 @lru_cache(maxsize=64)
-def state_layout(rules: Rules) -> tuple[Block, ...]:
+def state_layout(rules: Rules, features: tuple[str, ...] = ()) -> tuple[Block, ...]:
     """The blocks of the full table's vector, in order. The same for any number of players.
 
     The first is the observation of seat 0 as a whole (its parts: `observation.layout`); then come the hands of seats 1 to
     5, zeros for those absent, the cards in the stock, and the next cards to be drawn from it.
     """
     pack = pack_of(rules)
-    shape = layout(rules)
+    shape = layout(rules, features)
     kinds = [kind for kind in range(NUM_KINDS) if pack.copies[kind]]
     names = tuple(KIND_TEXTS[kind] for kind in kinds)
     copies = tuple(pack.copies[kind] for kind in kinds)

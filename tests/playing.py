@@ -34,7 +34,7 @@ class Driver:
         self.rules, self.style = rules, style
         self.tables = compile_tables(rules)
         self.states = new_states(1)
-        self.mask = np.zeros(len(self.tables.move_type), np.int8)
+        self.mask = np.zeros(int(self.tables.num_moves), np.int8)
         self.rng = np.random.default_rng([seed, STYLES.index(style)])
         last = len(rules.sequence) - 1
         start_game(self.tables, self.state, players, game_key(seed), 0, last, -1, NO_ORDER)

@@ -82,7 +82,7 @@ def test_evaluate_json(capsys: Captured) -> None:
 
 def test_one_deal_has_no_intervals(capsys: Captured) -> None:
     _, out, _ = run(capsys, "evaluate", "greedy", "random", "--games", "2")
-    assert "±" not in out.split("over deals.")[1] and "one deal does not say how sure that is" in out
+    assert "±" not in out.split("of rounds:")[1] and "one deal does not say how sure that is" in out
     _, out, _ = run(capsys, "evaluate", "greedy", "random", "--games", "2", "--json")
     assert json.loads(out)["players"][0]["points"]["low"] is None
 

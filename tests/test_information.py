@@ -36,7 +36,7 @@ def seen_mask(tables: Tables, state: Any, seat: int) -> bytes:
     """The mask of the seat where it is to act."""
     if state.to_act != seat:
         return b""
-    mask = np.zeros(len(tables.move_type), np.int8)
+    mask = np.zeros(int(tables.num_moves), np.int8)
     legal(tables, state, mask)
     return mask.tobytes()
 
@@ -162,7 +162,7 @@ def test_what_a_seat_cannot_know_changes_not_one_bit_of_what_it_sees() -> None:
 def after_the_next_move(tables: Tables, states: np.ndarray, others: np.ndarray, seat: int, move: int, seen: list[Seen]) -> str:
     """Play a move in both States and compare again, unless what follows tells the seat something new."""
     actor = int(states[0].to_act)
-    mask = np.zeros(len(tables.move_type), np.int8)
+    mask = np.zeros(int(tables.num_moves), np.int8)
     legal(tables, others[0], mask)
     if not mask[move]:
         assert actor != seat

@@ -35,7 +35,7 @@ tables = compile_tables(preset("international"))
 state = new_states(1)[0]
 state.players, state.phase, state.turn, state.to_act, state.discarder = 3, WINDOW, 0, 1, 2
 state.num_stock, state.num_discards = 5, 2
-mask = np.zeros(len(tables.move_type), np.int8)
+mask = np.zeros(int(tables.num_moves), np.int8)
 legal_window(tables, state, mask)
 assert mask[PASS_MOVE]
 print(json.dumps({

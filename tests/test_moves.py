@@ -325,6 +325,7 @@ def test_features_describe_every_move_differently(moves: MoveTable) -> None:
     features = moves.features
     assert features.dtype == np.float32
     assert features.shape == (len(moves), len(moves.feature_names))
+    assert len(set(moves.feature_names)) == len(moves.feature_names)
     assert features.min() == 0 and features.max() == 1
     assert len(np.unique(features, axis=0)) == len(moves)
 
@@ -343,19 +344,19 @@ def test_features_say_what_their_names_say() -> None:
         },
         "lay R5s 5s**7s8s": {
             "type lay": 1, "cards 5s": 0.25, "cards 7s": 0.25, "cards 8s": 0.25, "cards **": 0.25, "cards in all": 1,
-            "meld is a run": 1, "run of s": 1, "run covers 5": 1, "run covers 6": 1, "run covers 7": 1,
-            "run covers 8": 1,
+            "meld is a run": 1, "run of s": 1, "run covers place 2 (5)": 1, "run covers place 3 (6)": 1,
+            "run covers place 4 (7)": 1, "run covers place 5 (8)": 1,
         },
         "off ** G7": {
             "type off_group": 1, "cards **": 0.25, "cards in all": 0.25, "meld is a group": 1, "group of 7": 1,
         },
         "off Ad high": {
             "type off_high": 1, "cards Ad": 0.25, "cards in all": 0.25, "meld is a run": 1, "run of d": 1,
-            "run covers A": 1,
+            "run covers place 11 (A)": 1,
         },
         "off ** low 3h": {
             "type off_low": 1, "cards **": 0.25, "cards in all": 0.25, "meld is a run": 1, "run of h": 1,
-            "run covers 3": 1,
+            "run covers place 0 (3)": 1,
         },
         "discard **": {"type discard": 1, "cards **": 0.25, "cards in all": 0.25},
     }  # fmt: skip

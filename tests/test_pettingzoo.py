@@ -20,10 +20,13 @@ import rummy_env
 from rummy_env import international_v0
 from rummy_env.cards import KIND_OF_TEXT, KIND_TEXTS
 from rummy_env.engine.state import new_views
+from rummy_env.engine.tables import compile_tables
 from rummy_env.engine.view import view
 from rummy_env.game import Game
 from rummy_env.moves import move_table
 from rummy_env.observation import decode, encode, layout, observation_plan
+from rummy_env.render.text import table_text
+from rummy_env.rewards import rewards_for
 from rummy_env.rules import preset
 from rummy_env.single import NEXT_CARDS, state_layout
 from tests.faces import COPIES, PLAYERS, digest, eager, phase_of, play_aec
@@ -89,6 +92,8 @@ def test_rendering_shows_the_table() -> None:
     for part in ("round 1: 2 groups", "Player 0 plays", "Top discard: Qs", "3c 4c", "8s", "Kd As", "G8 8c8h**"):
         assert part in text
     assert text.count("down") == 2
+    own = table_text(env.rules, env._states[0], seat=2)
+    assert "Kd As" in own and "3c 4c" not in own and own.count("cards  ") == text.count("cards  ")
     silent = made("raw_env", 3)
     silent.reset()
     with pytest.warns(UserWarning, match="without specifying any render mode"):
@@ -164,7 +169,7 @@ def test_every_observation_is_that_of_the_view() -> None:
             shown = env.observe(agent)
             view(state, seat, scratch)
             expected = np.zeros_like(shown["observation"])
-            encode(env._tables, plan, scratch, expected)
+            encode(compile_tables(env.rules), plan, scratch, expected)
             assert (shown["observation"] == expected).all()
             own = decode(env.rules, shown["observation"]).get("hand", {})
             assert own == {KIND_TEXTS[kind]: int(count) for kind, count in enumerate(state.hand[seat]) if count}
@@ -201,6 +206,16 @@ def test_hidden_cards_do_not_change_an_observation() -> None:
         if any(env.terminations.values()):
             env.reset()
     assert changed > 300
+
+
+def test_optional_blocks() -> None:
+    """They stand at the end of the vector, which is otherwise the same."""
+    plain, rich = made("raw_env", 3), made("raw_env", 3, features="analysis")
+    for env in (plain, rich):
+        env.reset(seed=3)
+    short, long = (env.observe("player_1")["observation"] for env in (plain, rich))
+    assert long in rich.observation_space("player_1")["observation"] and rich.state() in rich.state_space
+    assert (long[: len(short)] == short).all() and "needed" in decode(RULES, long, ("analysis",))
 
 
 def test_arrays_are_new_at_every_call() -> None:
@@ -336,6 +351,20 @@ def test_rewards_of_a_whole_game(reward: str, players: int) -> None:
     assert sums == pytest.approx(expected)
     assert sum(sums) == pytest.approx(1 if reward == "win" else 0)
     assert shown == pytest.approx(dict(zip(env.possible_agents, sums, strict=True)))
+
+
+@pytest.mark.parametrize(("points", "expected"), [
+    ([0, 30, 60], {"points": [0.45, 0, -0.45], "rank": [1, 0, -1], "win": [1, 0, 0]}),
+    ([5, 5, 20, 40], {"points": [0.5 / 3, 0.5 / 3, -0.1 / 3, -0.9 / 3], "rank": [2 / 3, 2 / 3, -1 / 3, -1],
+                      "win": [0.5, 0.5, 0, 0]}),
+    ([9, 9], {"points": [0, 0], "rank": [0, 0], "win": [0.5, 0.5]}),
+])  # fmt: skip
+def test_schemes(points: list[int], expected: dict[str, list[float]]) -> None:
+    """Few points are good; tied seats get the mean of their places, and share a win."""
+    for reward, paid in expected.items():
+        assert rewards_for(reward, RULES, points, points, over=True) == pytest.approx(paid)
+        unpaid = [0.0] * len(points)
+        assert rewards_for(reward, RULES, points, points, over=False) == pytest.approx(paid if reward == "points" else unpaid)
 
 
 def test_rewards_reach_those_who_did_not_act() -> None:

@@ -14,6 +14,7 @@ from rummy_env.arena.match import MatchResult
 from rummy_env.arena.stats import CONFIDENCE, Difference, Estimate, Summary, summarize
 
 FORMAT = "rummy-evaluation/1"
+WIDTH = 80
 
 
 def to_dict(result: MatchResult, command: str | None = None) -> dict[str, Any]:
@@ -40,7 +41,10 @@ def to_dict(result: MatchResult, command: str | None = None) -> dict[str, Any]:
 
 
 def print_report(result: MatchResult, console: Console, command: str | None = None) -> None:
-    """Print the setting, a table of the players, their differences, and the command that repeats the match."""
+    """Print the setting, a table of the players, their differences, and the command that repeats the match.
+
+    The table wants a console of at least `WIDTH` columns.
+    """
 
     def line(text: str) -> None:
         console.print(Text(text), soft_wrap=True)
@@ -71,6 +75,7 @@ def describe(result: MatchResult) -> list[str]:
         f"{result.deals} deals in {result.tables_per_deal} seatings each.",
         f"{'Fewest' if _fewest_win(result) else 'Most'} points win; even share of wins {100 / result.seats:.1f} %; "
         f"± and brackets are {100 * CONFIDENCE:.0f} % intervals over deals.",
+        "Wins and places are of games, all else of rounds: points, laid down, went out, turns, buys.",
     ]
 
 
@@ -84,8 +89,8 @@ def _listed(numbers: tuple[int, ...]) -> str:
 
 def _player_table(found: Summary) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("player", overflow="fold")
-    for head in ("points/round", "wins %", "place", "lay down %", "go out %", "turns", "buys"):
+    table.add_column("player", overflow="fold", min_width=8)
+    for head in ("points", "wins %", "place", "down %", "out %", "turns", "buys"):
         table.add_column(head, justify="right", no_wrap=True)
     for player in found.players:
         table.add_row(

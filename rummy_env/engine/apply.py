@@ -22,7 +22,7 @@ from rummy_env.engine.state import (
     PLAY,
     WINDOW,
 )
-from rummy_env.engine.tables import BUY_MOVE, PASS_MOVE, STOCK_MOVE, TAKE_MOVE
+from rummy_env.engine.tables import BUY_MOVE, MAX_LAY, PASS_MOVE, STOCK_MOVE, TAKE_MOVE
 from rummy_env.engine.window import ask_next, begin_turn, open_window
 from rummy_env.kernel import kernel
 from rummy_env.moves import MoveType
@@ -182,7 +182,7 @@ def apply_lay(tables, state, move):
         state.runs_left = tables.contracts[contract, 1]
         state.phase = LAYING
     size = np.int64(0)
-    for at in range(tables.lay_cards.shape[1]):
+    for at in range(MAX_LAY):
         kind = np.int64(tables.lay_cards[move, at])
         if kind >= 0:
             leave_hand(state, seat, kind)

@@ -6,7 +6,7 @@ import numpy as np
 
 from rummy_env.cards import NUM_KINDS, NUM_RANKS, NUM_SUITS, WILD
 from rummy_env.engine.state import DRAW, LAYING, OVER, WINDOW
-from rummy_env.engine.tables import BUY_MOVE, PASS_MOVE, STOCK_MOVE, TAKE_MOVE
+from rummy_env.engine.tables import BUY_MOVE, MAX_LAY, PASS_MOVE, STOCK_MOVE, TAKE_MOVE
 from rummy_env.engine.window import can_buy
 from rummy_env.kernel import kernel
 from rummy_env.melds import can_form, held_places
@@ -193,7 +193,7 @@ def legal_groups(tables, hand, groups, runs, used, blocked, mask):
     size = tables.rule.group_size
     most_wilds = min(np.int64(hand[WILD]), size - tables.rule.group_naturals)
     count = 0
-    for index in range(tables.ranks.shape[0]):
+    for index in range(tables.num_ranks):
         rank = tables.ranks[index]
         if (used >> rank) & 1:
             continue
@@ -212,7 +212,7 @@ def legal_runs(tables, hand, groups, runs, used, blocked, mask):
     length = tables.rule.run_length
     most_wilds = min(np.int64(hand[WILD]), length - tables.rule.run_naturals)
     count = 0
-    for start in range(tables.run_kinds.shape[0]):
+    for start in range(tables.num_starts):
         if (blocked >> start) & 1:
             continue
         held = held_places(tables, hand, start)
@@ -235,14 +235,14 @@ def try_lay(tables, hand, move, most_wilds, groups, runs, used, blocked, mask):
         return 0
     cards = tables.lay_cards[move]
     fits = True
-    for at in range(cards.shape[0]):
+    for at in range(MAX_LAY):
         if cards[at] >= 0:
             hand[cards[at]] -= 1
             if hand[cards[at]] < 0:
                 fits = False
     if fits:
         fits = can_form(tables, hand, groups, runs, used, blocked)
-    for at in range(cards.shape[0]):
+    for at in range(MAX_LAY):
         if cards[at] >= 0:
             hand[cards[at]] += 1
     if not fits:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,50 +15,70 @@ from rummy_env.rules import Rules
 
 NO_LIMIT = 1_000_000
 
+MAX_MOVES = 2048
+MAX_PLACES = 14
+MAX_STARTS = NUM_SUITS * MAX_PLACES
+MAX_LAY = 4
+"""The largest meld that can be laid at once."""
+MAX_ROUNDS = 100
+
 _RULE_NAMES = (
     "group_size", "run_length", "group_max", "group_naturals", "run_naturals", "min_naturals", "max_wilds",
     "distinct_groups", "separate_runs", "num_places", "circular", "max_buys", "buy_when_down", "turn_player_may_buy",
     "uncovered_live", "buy_first_upcard", "buy_extra", "same_turn_layoff", "layoff_own_only", "redraw_ban",
     "final_discard", "max_recycles", "max_turns", "players_min", "players_max", "pack_size",
 )  # fmt: skip
-RULE = np.dtype((np.record, np.dtype([(name, "i8") for name in _RULE_NAMES])))
 """The plain numbers of a rule set. `group_naturals` and `run_naturals` are the fewest naturals of a meld when laid, from
 `min_naturals` and `max_wilds` together; flags are 0 or 1; no limit is `NO_LIMIT`."""
+_RULE = np.dtype([(name, "i8") for name in _RULE_NAMES])
+
+_BY_PLACE = (NUM_SUITS, MAX_PLACES)
+_FIELDS: list[tuple[Any, ...]] = [
+    ("rule", _RULE),
+    ("num_moves", "i8"),
+    ("num_ranks", "i8"),
+    ("num_starts", "i8"),
+    ("num_rounds", "i8"),  # of the sequence
+    ("copies", "i8", (NUM_KINDS,)),  # cards of each kind in the pack
+    ("points", "i8", (NUM_KINDS,)),  # what a card left in hand counts
+    ("ranks", "i8", (NUM_RANKS,)),  # the ranks that groups have
+    ("bit_counts", "i8", (2**MAX_LAY,)),
+    ("run_kinds", "i8", (MAX_STARTS, MAX_LAY)),  # the kind at each place of each smallest run, -1 only a wild
+    ("run_clashes", "i8", (MAX_STARTS,)),  # bit set of the starts that `separate_runs` keeps apart from this one
+    ("place_kinds", "i8", _BY_PLACE),  # the natural of a place, -1 only a wild
+    ("start_of", "i8", _BY_PLACE),  # index of the smallest run that begins there, -1 none
+    ("contracts", "i8", (MAX_ROUNDS, 2)),  # groups and runs
+    ("deal", "i8", (MAX_ROUNDS, MAX_PLAYERS + 1)),  # cards for so many players
+    ("sequence", "i8", (MAX_ROUNDS,)),  # the numbers of the rounds played
+    ("move_type", "i1", (MAX_MOVES,)),
+    ("move_card", "i1", (MAX_MOVES,)),  # the one card that leaves the hand; -1 for draws, answers and lays
+    ("move_suit", "i1", (MAX_MOVES,)),  # of the run that is laid or laid off on
+    ("move_target", "i1", (MAX_MOVES,)),  # rank of a group; place of the card laid off; lowest place of a run laid
+    ("lay_cards", "i1", (MAX_MOVES, MAX_LAY)),  # the cards of a lay, -1 beyond
+    ("lay_wilds", "i1", (MAX_MOVES,)),
+    ("lay_fill", "i2", (MAX_MOVES,)),  # as `State.meld_fill`
+    ("group_lays", "i8", (NUM_RANKS, 2)),  # first and one past the last lay of a group of each rank, with naturals
+    ("run_lays", "i8", (MAX_STARTS, 2**MAX_LAY)),  # the lay by the set of places with naturals, -1 none
+    ("wild_group_lays", "i8", (NUM_RANKS,)),  # the lay of a group of wilds only, -1 none
+    ("discard_moves", "i8", (NUM_KINDS,)),  # -1 for a kind that the pack lacks, as in all below
+    ("off_group", "i8", (NUM_KINDS,)),
+    ("off_group_wild", "i8", (NUM_RANKS,)),
+    ("off_low", "i8", _BY_PLACE),
+    ("off_high", "i8", _BY_PLACE),
+    ("off_low_wild", "i8", _BY_PLACE),
+    ("off_high_wild", "i8", _BY_PLACE),
+]
+TABLES = np.dtype((np.record, np.dtype(_FIELDS)))
+"""The compiled form of one rule set, the first argument of every kernel: a record like State and View, of the same size for
+every rule set, so that kernels are compiled once for all and are handed one pointer."""
+assert not set(np.dtype(_FIELDS).names or ()) & set(dir(np.record))
+
+Tables = Any
+"""A record of the type `TABLES`."""
 
 
-class Tables(NamedTuple):
-    """The compiled form of one rule set, the first argument of every kernel."""
-
-    rule: Any
-    copies: np.ndarray  # (53) i8: cards of each kind in the pack
-    points: np.ndarray  # (53) i8: what a card left in hand counts
-    ranks: np.ndarray  # (ranks) i8: the ranks that groups have
-    bit_counts: np.ndarray  # (2 ** run_length) i8
-    run_kinds: np.ndarray  # (starts, run_length) i8: the kind at each place of each smallest run, -1 only a wild
-    run_clashes: np.ndarray  # (starts) i8: bit set of the starts that `separate_runs` keeps apart from this one
-    place_kinds: np.ndarray  # (4, places) i8: the natural of a place, -1 only a wild
-    start_of: np.ndarray  # (4, places) i8: index of the smallest run that begins there, -1 none
-    contracts: np.ndarray  # (rounds, 2) i8: groups and runs
-    deal: np.ndarray  # (rounds, 7) i8: cards for so many players
-    sequence: np.ndarray  # (rounds played) i8: their numbers
-    move_type: np.ndarray  # (moves) i1, as all arrays by move
-    move_card: np.ndarray  # the one card that leaves the hand; -1 for draws, answers and lays
-    move_suit: np.ndarray  # of the run that is laid or laid off on
-    move_target: np.ndarray  # rank of a group; place of the card laid off; lowest place of a run laid
-    lay_cards: np.ndarray  # (moves, largest meld) i1: the cards of a lay, -1 beyond
-    lay_wilds: np.ndarray  # (moves) i1
-    lay_fill: np.ndarray  # (moves) i2: as `State.meld_fill`
-    group_lays: np.ndarray  # (13, 2) i8: first and one past the last lay of a group of each rank, those with naturals
-    run_lays: np.ndarray  # (starts, 2 ** run_length) i8: the lay by the set of places with naturals, -1 none
-    wild_group_lays: np.ndarray  # (13) i8: the lay of a group of wilds only, -1 none
-    discard_moves: np.ndarray  # (53) i8: -1 for a kind that the pack lacks, as in all below
-    off_group: np.ndarray  # (53) i8
-    off_group_wild: np.ndarray  # (13) i8
-    off_low: np.ndarray  # (4, places) i8
-    off_high: np.ndarray  # (4, places) i8
-    off_low_wild: np.ndarray  # (4, places) i8
-    off_high_wild: np.ndarray  # (4, places) i8
-
+_COUNTS = ("copies", "points", "bit_counts", "run_clashes", "contracts", "deal", "lay_wilds", "lay_fill", "group_lays")
+"""Arrays that hold 0, not -1, where there is nothing."""
 
 STOCK_MOVE = 0
 TAKE_MOVE = 1
@@ -69,9 +89,7 @@ PASS_MOVE = 3
 def _check_supported(rules: Rules) -> None:
     """Say clearly what the engine does not play yet."""
     if rules.contracts is None:
-        raise ValueError(
-            f"the engine does not play rules without contracts yet (rules {rules.name!r}: contracts is null)"
-        )
+        raise ValueError(f"the engine does not play rules without contracts yet (rules {rules.name!r}: contracts is null)")
     wanted = {
         "ace": "high",
         "scoring": "losers_penalty",
@@ -85,7 +103,7 @@ def _check_supported(rules: Rules) -> None:
         raise ValueError("the engine plays only stock_out shuffle or end yet, not turn_over")
 
 
-def _rule_record(rules: Rules, pack: Pack) -> Any:
+def _rule_numbers(rules: Rules, pack: Pack) -> dict[str, int]:
     wilds_allowed = NO_LIMIT if rules.max_wilds is None else rules.max_wilds
     values = {
         "group_size": rules.group_size,
@@ -109,20 +127,14 @@ def _rule_record(rules: Rules, pack: Pack) -> Any:
         "layoff_own_only": rules.layoff_own_only,
         "redraw_ban": rules.redraw_ban,
         "final_discard": rules.final_discard,
-        "max_recycles": 0
-        if rules.stock_out == "end"
-        else NO_LIMIT
-        if rules.max_recycles is None
-        else rules.max_recycles,
+        "max_recycles": 0 if rules.stock_out == "end" else NO_LIMIT if rules.max_recycles is None else rules.max_recycles,
         "max_turns": rules.max_turns,
         "players_min": rules.players_min,
         "players_max": rules.players_max,
         "pack_size": sum(pack.copies),
     }
-    record = np.zeros(1, RULE)
-    for name, value in values.items():
-        record[name] = int(value)
-    return record[0]
+    assert set(values) == set(_RULE_NAMES)
+    return {name: int(value) for name, value in values.items()}
 
 
 def _run_arrays(rules: Rules, pack: Pack) -> dict[str, np.ndarray]:
@@ -243,14 +255,27 @@ def compile_tables(rules: Rules) -> Tables:
         for players in range(rules.players_min, rules.players_max + 1):
             deal[round_number - 1, players] = rules.cards_dealt(round_number, players)
     runs = _run_arrays(rules, pack)
-    return Tables(
-        rule=_rule_record(rules, pack),
-        copies=np.array(pack.copies, np.int64),
-        points=points,
-        ranks=np.array(pack.ranks, np.int64),
-        contracts=np.array(contracts, np.int64).reshape(len(contracts), 2),
-        deal=deal,
-        sequence=np.array(rules.sequence, np.int64),
+    table = move_table(rules)
+    arrays = {
+        "copies": np.array(pack.copies),
+        "points": points,
+        "ranks": np.array(pack.ranks),
+        "contracts": np.array(contracts).reshape(len(contracts), 2),
+        "deal": deal,
+        "sequence": np.array(rules.sequence),
         **runs,
-        **_move_arrays(move_table(rules), pack, runs["start_of"]),
-    )
+        **_move_arrays(table, pack, runs["start_of"]),
+    }
+    record = np.zeros(1, TABLES)
+    for name, number in _rule_numbers(rules, pack).items():
+        record["rule"][name] = number
+    record["num_moves"] = len(table)
+    record["num_ranks"] = len(pack.ranks)
+    record["num_starts"] = len(runs["run_kinds"])
+    record["num_rounds"] = len(rules.sequence)
+    for name, array in arrays.items():
+        places = tuple(slice(0, size) for size in array.shape)
+        if name not in _COUNTS:
+            record[name] = -1  # beyond what the rule set has
+        record[name][(0, *places)] = array
+    return record[0]

@@ -9,7 +9,7 @@ from rummy_env.analysis import needed_cards, wants_discard
 from rummy_env.cards import NUM_KINDS, WILD
 from rummy_env.engine.apply import DISCARD, LAY
 from rummy_env.engine.state import DRAW, WINDOW
-from rummy_env.engine.tables import BUY_MOVE, PASS_MOVE, STOCK_MOVE, TAKE_MOVE
+from rummy_env.engine.tables import BUY_MOVE, MAX_LAY, PASS_MOVE, STOCK_MOVE, TAKE_MOVE
 from rummy_env.kernel import kernel
 from rummy_env.players.dumper import dearest_discard
 
@@ -25,7 +25,7 @@ def best_by_type(tables, mask):
             continue
         if type_ == LAY:
             value = (100 - np.int64(tables.lay_wilds[move])) * 1000
-            for at in range(tables.lay_cards.shape[1]):
+            for at in range(MAX_LAY):
                 kind = np.int64(tables.lay_cards[move, at])
                 if kind >= 0:
                     value += tables.points[kind]
