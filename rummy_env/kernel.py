@@ -75,5 +75,5 @@ def kernel(function: F) -> F:
 def wrapping_kernel(function: F) -> F:
     """A kernel whose 64-bit arithmetic is meant to wrap, which NumPy scalars would warn of in Python mode."""
     if PYTHON_MODE:
-        return np.errstate(over="ignore")(function)  # type: ignore[no-any-return]
+        return np.errstate(over="ignore")(function)
     return kernel(function)

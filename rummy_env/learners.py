@@ -227,7 +227,8 @@ class LearnerTables:
         if len(illegal):
             text = move_table(self.rules).text(int(moves[illegal[0]]))
             raise ValueError(f"table {illegal[0]}: {text} is not legal now")
-        step_all(*self._common(), moves, self.rewards, self.dones, self.finals, self.final_scores)
+        arguments: tuple[Any, ...] = (*self._common(), moves, self.rewards, self.dones, self.finals, self.final_scores)
+        step_all(*arguments)
 
     def teach(self, teacher: str) -> np.ndarray:
         """int64 ``(tables,)``: what the scripted player `teacher` would choose in each learner's place."""

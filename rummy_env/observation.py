@@ -208,8 +208,8 @@ _PLAN_BLOCKS = (
 
 
 @lru_cache(maxsize=64)
-def observation_plan(rules: Rules, features: tuple[str, ...] = (), raw: bool = False) -> Any:
-    """The compiled layout, for float32 vectors or (`raw`) for uint8 vectors of the undivided numbers."""
+def plan_array(rules: Rules, features: tuple[str, ...] = (), raw: bool = False) -> np.ndarray:
+    """The compiled layout as an array of one record, for float32 vectors or (`raw`) for uint8 vectors of the numbers."""
     shape, pack = layout(rules, features), pack_of(rules)
     kinds = _kinds(pack)
     index = np.full(NUM_KINDS, -1, np.int64)
@@ -232,7 +232,13 @@ def observation_plan(rules: Rules, features: tuple[str, ...] = (), raw: bool = F
         grid[:] = -1
         for at, end in enumerate(ends):
             grid[end] = at
-    return plan
+    return record
+
+
+@lru_cache(maxsize=64)
+def observation_plan(rules: Rules, features: tuple[str, ...] = (), raw: bool = False) -> Any:
+    """The record of `plan_array`; the same object for equal arguments."""
+    return plan_array(rules, features, raw)[0]
 
 
 def decode(rules: Rules, vector: np.ndarray, features: tuple[str, ...] = ()) -> dict[str, dict[str, int]]:

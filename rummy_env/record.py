@@ -288,7 +288,10 @@ def _read_turn(read: _Reader, rules: Rules, state: Any) -> None:
     if taken is not None:
         if not isinstance(taken, str):
             raise ValueError(f"taken must be a card or null, not {taken!r}")
-        kind = parse_kind(taken)
+        try:
+            kind = parse_kind(taken)
+        except ValueError as error:
+            raise ValueError(f"taken: {error}") from None
         if state.phase not in (PLAY, LAYING) or not rules.redraw_ban:
             raise ValueError("taken must be null before the draw, and where redraw_ban is false")
         if not state.hand[seat, kind]:

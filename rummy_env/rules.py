@@ -201,9 +201,7 @@ class Rules:
             if (number := max(self.rounds or (1,))) > len(self.contracts):
                 raise ValueError(f"rounds names {number}, contracts has only {len(self.contracts)} rounds")
         if self.run_length > len(self.rank_order):
-            raise ValueError(
-                f"run_length {self.run_length} is longer than the {len(self.rank_order)} places of the ranks"
-            )
+            raise ValueError(f"run_length {self.run_length} is longer than the {len(self.rank_order)} places of the ranks")
         if self.min_naturals > min(self.group_size, self.run_length):
             raise ValueError(
                 f"min_naturals {self.min_naturals} is above the meld size "
@@ -238,8 +236,7 @@ class Rules:
         for players in range(self.players_min, self.players_max + 1):
             if isinstance(self.deal, Mapping) and players not in self.deal:
                 raise ValueError(
-                    f"deal says nothing for {players} players "
-                    f"(players_min {self.players_min}, players_max {self.players_max})"
+                    f"deal says nothing for {players} players (players_min {self.players_min}, players_max {self.players_max})"
                 )
             cards = self.deal[players] if isinstance(self.deal, Mapping) else max(self.deal)
             if players * cards + 2 > size:

@@ -7,23 +7,21 @@ together. Tables come as arrays of one State or View, which are handed over fast
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba
 import numpy as np
-from numba.experimental import structref
 
 from rummy_env.cards import KIND_TEXTS, NUM_KINDS
 from rummy_env.engine.apply import NO_ORDER, apply
 from rummy_env.engine.legal import legal
 from rummy_env.engine.state import MAX_PLAYERS, OVER
-from rummy_env.engine.tables import compile_tables
+from rummy_env.engine.tables import table_array
 from rummy_env.engine.view import view
-from rummy_env.kernel import PYTHON_MODE, kernel
+from rummy_env.kernel import kernel
 from rummy_env.melds import pack_of
-from rummy_env.observation import Block, encode, layout, observation_plan
+from rummy_env.observation import Block, encode, layout, plan_array
 from rummy_env.players.drive import advance, play_move
-from rummy_env.rules import Rules, preset
+from rummy_env.rules import Rules
 
 NO_MOVE = -1
 """Given in place of a move where none is to be played."""
@@ -38,54 +36,24 @@ NEXT_CARDS = 3
 
 
 class Compiled(NamedTuple):
-    """What follows from the rules: the compiled tables and the plan of the observation, as one argument of the kernels."""
+    """What follows from the rules, as the first argument of the kernels: arrays of one record each, which cost a call from
+    Python a thirtieth of what a record itself costs."""
 
-    tables: Any
-    plan: Any
-
-
-@structref.register  # type: ignore[untyped-decorator, unused-ignore]
-class CompiledType(numba.types.StructRef):  # type: ignore[misc, unused-ignore]
-    """`Compiled` for compiled kernels: a reference, where some thirty arrays would cost more to hand over than a step."""
-
-
-class CompiledRef(structref.StructRefProxy):  # type: ignore[misc, unused-ignore]
-    """A `CompiledType` as Python holds it."""
-
-
-structref.define_boxing(CompiledType, CompiledRef)
-
-
-def _example() -> Compiled:
-    """For the types alone, which are the same for all rules."""
-    return Compiled(compile_tables(preset("international")), observation_plan(preset("international")))
-
-
-if not PYTHON_MODE:
-    _COMPILED = CompiledType([(name, numba.typeof(value)) for name, value in _example()._asdict().items()])
-
-
-@kernel
-def _refer(tables, plan):
-    """A reference to both."""
-    reference = structref.new(_COMPILED)
-    reference.tables = tables
-    reference.plan = plan
-    return reference
+    tables: np.ndarray
+    plan: np.ndarray
 
 
 @lru_cache(maxsize=64)
-def compiled(rules: Rules, features: tuple[str, ...] = ()) -> Any:
-    """What kernels need of the rules, as their first argument; the same object for equal rules."""
-    found = Compiled(compile_tables(rules), observation_plan(rules, features))
-    return found if PYTHON_MODE else _refer(*found)
+def compiled(rules: Rules, features: tuple[str, ...] = ()) -> Compiled:
+    """What kernels need of the rules; the same object for equal rules."""
+    return Compiled(table_array(rules), plan_array(rules, features))
 
 
 @kernel
 def observe(compiled, states, seat, views, out):
     """The observation of a seat, through its View."""
     view(states[0], seat, views[0])
-    encode(compiled.tables, compiled.plan, views[0], out)
+    encode(compiled.tables[0], compiled.plan[0], views[0], out)
 
 
 @kernel
@@ -95,7 +63,7 @@ def step(compiled, states, move, views, mask, out):
     Returns that seat, with `ROUND_ENDED` where a round has ended; `REFUSED`, with nothing changed, for a move that is not
     allowed. After the game the mask is all zeros and there is no observation.
     """
-    tables = compiled.tables
+    tables = compiled.tables[0]
     state = states[0]
     done = np.int64(state.rounds_done)
     if move != NO_MOVE:
@@ -108,7 +76,7 @@ def step(compiled, states, move, views, mask, out):
         return np.int64(NOBODY + ended)
     seat = np.int64(state.to_act)
     view(state, seat, views[0])
-    encode(tables, compiled.plan, views[0], out)
+    encode(tables, compiled.plan[0], views[0], out)
     return seat + ended
 
 
@@ -118,7 +86,7 @@ def answer(compiled, states, move, seating, streams, skip_forced, views, mask, t
 
     Returns the seat that must choose, of which are the View, the mask and the observation; or `NOBODY` or `REFUSED`.
     """
-    tables = compiled.tables
+    tables = compiled.tables[0]
     state = states[0]
     if move != NO_MOVE:
         if not mask[move]:
@@ -126,19 +94,19 @@ def answer(compiled, states, move, seating, streams, skip_forced, views, mask, t
         play_move(tables, state, move, tallies[0])
     if not advance(tables, state, seating, streams, skip_forced, views[0], mask, tallies[0]):
         return np.int64(NOBODY)
-    encode(tables, compiled.plan, views[0], out)
+    encode(tables, compiled.plan[0], views[0], out)
     return np.int64(state.to_act)
 
 
 @kernel
 def encode_state(compiled, states, views, out):
     """The full table, hidden cards included, as `state_layout` describes it."""
-    copies, plan = compiled.tables.copies, compiled.plan
+    copies, plan = compiled.tables[0].copies, compiled.plan[0]
     state = states[0]
     kinds = plan.num_kinds
     at = out.shape[0] - kinds * (MAX_PLAYERS + NEXT_CARDS)
     view(state, 0, views[0])
-    encode(compiled.tables, plan, views[0], out[:at])
+    encode(compiled.tables[0], plan, views[0], out[:at])
     out[at:] = 0
     for seat in range(1, MAX_PLAYERS):
         if seat < state.players:

@@ -101,6 +101,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=lambda text: whole(0, text), default=0, help="the first game's number (0)")
     parser.add_argument("--out", type=Path, default=Path("difference.json"), help="for the first difference found")
     options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended by a time limit: say what was done as well
     return soak(options.seed, options.games, options.workers, options.out, Console())
 
 

@@ -242,8 +242,8 @@ def group_fill(cards: tuple[int, ...]) -> int:
 
 
 @lru_cache(maxsize=64)
-def compile_tables(rules: Rules) -> Tables:
-    """The compiled tables of a rule set; the same object for equal rules. Raises ValueError for what is not played yet."""
+def table_array(rules: Rules) -> np.ndarray:
+    """The compiled tables as an array of one record; the same for equal rules. ValueError for what is not played yet."""
     _check_supported(rules)
     pack = pack_of(rules)
     contracts = rules.contracts or ()
@@ -274,8 +274,17 @@ def compile_tables(rules: Rules) -> Tables:
     record["num_starts"] = len(runs["run_kinds"])
     record["num_rounds"] = len(rules.sequence)
     for name, array in arrays.items():
-        places = tuple(slice(0, size) for size in array.shape)
+        places: tuple[Any, ...] = tuple(slice(0, size) for size in array.shape)
         if name not in _COUNTS:
             record[name] = -1  # beyond what the rule set has
         record[name][(0, *places)] = array
-    return record[0]
+    return record
+
+
+@lru_cache(maxsize=64)
+def compile_tables(rules: Rules) -> Tables:
+    """The compiled tables of a rule set: a record of `TABLES`, the same object for equal rules.
+
+    Raises ValueError for rules that the engine does not play yet, naming the field.
+    """
+    return table_array(rules)[0]

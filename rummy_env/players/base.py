@@ -62,7 +62,7 @@ class FunctionPlayer(Player):
     """A player made of a function from a View and a mask to a move."""
 
     def __init__(self, function: MoveChooser, name: str | None = None):
-        super().__init__(name or getattr(function, "__name__", type(function).__name__))
+        super().__init__(name or str(getattr(function, "__name__", type(function).__name__)))
         self._function = function
 
     def act(self, view: Any, mask: np.ndarray) -> int:
@@ -94,7 +94,7 @@ def make_player(spec: str | Path | Player | MoveChooser, rules: Rules, seed: int
 
         if spec == LEARNED:
             return load_agent(shipped_agent(rules), rules, name=LEARNED)
-        if Path(spec).is_dir():
+        if str(spec) and Path(spec).is_dir():
             return load_agent(Path(spec), rules)
         raise ValueError(
             f"no such player: {str(spec)!r}; players are {', '.join(player_names())}, or the path of a saved agent's folder"
