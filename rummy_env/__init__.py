@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rummy_env import international_v0 as international_v0
     from rummy_env.game import Game as Game
     from rummy_env.game import RoundResult as RoundResult
+    from rummy_env.game import replay as replay
     from rummy_env.gym_env import RummyEnv as RummyEnv
     from rummy_env.moves import move_table as move_table
     from rummy_env.observation import decode as decode
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from rummy_env.players.base import Player as Player
     from rummy_env.players.base import make_player as make_player
     from rummy_env.players.base import player_names as player_names
+    from rummy_env.record import read_records as read_records
+    from rummy_env.record import write_records as write_records
     from rummy_env.rules import Rules as Rules
     from rummy_env.rules import load_rules as load_rules
     from rummy_env.rules import preset as preset
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Game": "game",
     "RoundResult": "game",
+    "replay": "game",
     "RummyEnv": "gym_env",
     "move_table": "moves",
     "decode": "observation",
@@ -42,6 +46,8 @@ _HOMES = {
     "Player": "players.base",
     "make_player": "players.base",
     "player_names": "players.base",
+    "read_records": "record",
+    "write_records": "record",
     "Rules": "rules",
     "load_rules": "rules",
     "preset": "rules",

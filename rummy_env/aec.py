@@ -14,6 +14,7 @@ from gymnasium.utils import seeding
 from pettingzoo import AECEnv
 
 from rummy_env.engine.state import new_views
+from rummy_env.engine.tables import LAY_ORDERS
 from rummy_env.episode import (
     OPTIONS,
     RulesLike,
@@ -31,7 +32,7 @@ from rummy_env.episode import (
 )
 from rummy_env.explain import why_illegal
 from rummy_env.moves import move_table
-from rummy_env.observation import check_features, observation_size
+from rummy_env.observation import check_features, check_obs_dtype, observation_size, observation_space
 from rummy_env.render.text import table_text
 from rummy_env.rewards import check_reward, rewards_for
 from rummy_env.rules import Rules
@@ -54,6 +55,8 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
         max_moves: moves after which an episode is truncated; None for no limit.
         max_cycles: another name for `max_moves`, which `pettingzoo.make` uses.
         features: optional blocks of the observation, see `rummy_env.observation.FEATURES`.
+        obs_dtype: "float32", or "uint8" for the numbers before they are divided by their scales.
+        lay_order: "ascending" leaves one order in which the melds of a contract can be laid.
 
     Raises ValueError for anything that is not allowed, naming it. So does `step`, for a move that is not legal, and
     `reset`, for an option; nothing is changed then.
@@ -77,6 +80,8 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
         max_moves: int | None = None,
         max_cycles: int | None = None,
         features: Sequence[str] | str = (),
+        obs_dtype: str = "float32",
+        lay_order: str = "any",
     ):
         super().__init__()
         self._setting = make_setting(rules, overrides, players, rounds)
@@ -87,6 +92,8 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
             raise ValueError(f"max_moves and max_cycles are two names of one limit; give one, not {moves} and {cycles}")
         self.max_moves = cycles if moves is None else moves
         self._features = check_features(features)
+        self._obs_dtype = check_obs_dtype(obs_dtype)
+        self._lay_order = check_choice("lay_order", lay_order, LAY_ORDERS)
         self._compile()
         self.possible_agents = [f"player_{seat}" for seat in range(self._setting.players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
@@ -104,7 +111,7 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
 
     def _compile(self) -> None:
         """Keep what follows from the rules alone; looking it up by the rules at each step would cost more than the step."""
-        self._compiled = compiled(self.rules, self._features)
+        self._compiled = compiled(self.rules, self._features, self._obs_dtype, self._lay_order)
         self._num_moves = len(move_table(self.rules))
         self._size = observation_size(self.rules, self._features)
         self._views = new_views(1)
@@ -120,7 +127,7 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
 
     def _observation_space(self) -> spaces.Dict:
         return spaces.Dict({
-            "observation": spaces.Box(0, 1, (self._size,), np.float32),
+            "observation": observation_space(self.rules, self._features, self._obs_dtype),
             "action_mask": spaces.Box(0, 1, (self._num_moves,), np.int8),
         })  # fmt: skip
 
@@ -141,7 +148,7 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
             self._generator, _ = seeding.np_random(seed)
         self._states = deal(self._setting, start, self._generator)
         self._mask = np.empty(self._num_moves, np.int8)
-        self._ready = np.empty(self._size, np.float32)
+        self._ready = np.empty(self._size, self._obs_dtype)
         self._to_act = int(step(self._compiled, self._states, NO_MOVE, self._views, self._mask, self._ready))
         self._played = 0
         self.agents = list(self.possible_agents)
@@ -164,7 +171,7 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
             self._was_dead_step(action)
             return
         move = check_action(action, self._num_moves)
-        ready = np.empty(self._size, np.float32)
+        ready = np.empty(self._size, self._obs_dtype)
         seat = int(step(self._compiled, self._states, move, self._views, self._mask, ready))
         if seat == REFUSED:
             state = self._table()[0]
@@ -213,7 +220,7 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
         if acts and self._ready is not None:
             observation, self._ready = self._ready, None
         else:
-            observation = np.empty(self._size, np.float32)
+            observation = np.empty(self._size, self._obs_dtype)
             observe(self._compiled, states, seat, self._views, observation)
         if self.terminations.get(agent, True) or self.truncations.get(agent, True):
             mask = np.ones(self._num_moves, np.int8)
@@ -224,7 +231,7 @@ class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
     def state(self) -> np.ndarray:
         """The full table with every hidden card, for central critics: float32 in [0, 1], see `single.state_layout`."""
         out = np.empty(self.state_space.shape, np.float32)
-        encode_state(self._compiled, self._table(), self._views, out)
+        encode_state(compiled(self.rules, self._features), self._table(), self._views, out)
         return out
 
     def render(self) -> str | None:

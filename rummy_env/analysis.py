@@ -71,4 +71,27 @@ def needed_cards(tables, view, hand, needed):
     return max(np.int64(0), gap - np.int64(hand[WILD]))
 
 
+GREATEST_DISTANCE = 12
+"""Cards of the largest of the seven contracts."""
+SHAPINGS = (None, "distance")
+
+
+def check_shaping(shaping: object, gamma: object) -> float:
+    """The discount of potential-based shaping, or -1 for none. ValueError for what is not allowed."""
+    if shaping not in SHAPINGS:
+        raise ValueError(f"shaping must be None or 'distance', not {shaping!r}")
+    if isinstance(gamma, bool) or not isinstance(gamma, (int, float)) or not 0 <= gamma <= 1:
+        raise ValueError(f"gamma must be a number from 0 to 1, not {gamma!r}")
+    return float(gamma) if shaping else -1.0
+
+
+@kernel
+def potential(tables, view):
+    """Minus the distance to the contract as a share of the greatest, 0 after laying down: for potential-based shaping."""
+    if view.down & 1:
+        return 0.0
+    hand = view.hand.copy()
+    return -cards_missing(tables, view, hand, np.zeros(MAX_CONTRACT, np.int64)) / GREATEST_DISTANCE
+
+
 assert NUM_KINDS == WILD + 1

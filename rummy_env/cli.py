@@ -56,7 +56,7 @@ def rummy(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Rummy for reinforcement learning: measure players, look at rules."""
+    """Rummy for reinforcement learning: measure players, look at rules and at recorded games."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -177,6 +177,65 @@ def show_rules(
     if moves:
         for id_, move in enumerate(table):
             typer.echo(f"{id_:5}  {move.text}")
+
+
+@app.command()
+def replay(
+    file: Annotated[str, typer.Argument(metavar="FILE", show_default=False, help="A file of records, one game a line.")],
+    game: Annotated[str, typer.Option(metavar="NUMBER", help="Which game of the file, from 1.")] = "1",
+    round_number: Annotated[
+        str | None,
+        typer.Option("--round", metavar="NUMBER", show_default=False, help="Begin with this round; print only this round."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Print every step at once, as where no terminal is.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print every step as a JSON object a line, with its position, and nothing else.")
+    ] = False,
+) -> None:
+    """Step through a recorded game: every move and the table after it, with all hands.
+
+    At a terminal: Enter or space next, b back, r next round, q quit. For example:
+
+    rummy replay games.jsonl --game 3
+    """
+    with _refusing():
+        wanted = _whole("game", game, 1)
+        number = None if round_number is None else _whole("round", round_number, 1)
+        from rummy_env.record import numbered_records
+        from rummy_env.render.replay import step_through, steps_of
+
+        line, record = _nth(numbered_records(file), wanted, file)
+        try:
+            steps = steps_of(record)
+        except ValueError as error:
+            raise ValueError(f"{file}: line {line}: {error}") from None
+        numbers = [int(step.state.round_number) for step in steps]
+        if number is not None and number not in numbers:
+            known = ", ".join(str(known) for known in dict.fromkeys(numbers))
+            raise ValueError(f"round must be one of the game's, {known}, not {number}")
+    first = 0 if number is None else numbers.index(number)
+    chosen = [step for step, of in zip(steps, numbers, strict=True) if number in (None, of)]
+    if as_json:
+        for step in chosen:
+            typer.echo(json.dumps(step.to_dict(), ensure_ascii=False, allow_nan=False))
+        return
+    seats = ", ".join(f"{seat} {name}" for seat, name in enumerate(steps[0].names))
+    typer.echo(f"Game {wanted}: {seats}. Seed: {'unknown' if record['seed'] is None else record['seed']}.")
+    if not everything and sys.stdin.isatty() and sys.stdout.isatty():
+        step_through(steps, first, typer.echo)
+        return
+    for step in chosen:
+        typer.echo(f"\n{step.text()}")
+
+
+def _nth(records: Iterator[tuple[int, dict[str, Any]]], wanted: int, file: str) -> tuple[int, dict[str, Any]]:
+    """The wanted record of a file, from 1, with the number of its line."""
+    count = 0
+    for found in records:
+        count += 1
+        if count == wanted:
+            return found
+    raise ValueError(f"game must be from 1 to {count}, the games of {file}, not {wanted}" if count else f"{file} has no games")
 
 
 def _player_specs(options: Sequence[str], arguments: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ from rummy_env.engine.deal import start_game
 from rummy_env.engine.state import ENDS, OVER, new_states
 from rummy_env.engine.tables import compile_tables
 from rummy_env.game import check_players
-from rummy_env.record import read_position
+from rummy_env.position import read_position
 from rummy_env.rules import FIELDS, Rules, resolve_rules
 
 RANDOM = "random"

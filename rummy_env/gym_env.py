@@ -11,8 +11,10 @@ import gymnasium
 import numpy as np
 from gymnasium import logger, spaces
 
+from rummy_env.analysis import check_shaping
 from rummy_env.engine.random import child_key
 from rummy_env.engine.state import MAX_PLAYERS, new_views
+from rummy_env.engine.tables import LAY_ORDERS
 from rummy_env.episode import (
     OPTIONS,
     RANDOM,
@@ -35,14 +37,14 @@ from rummy_env.episode import (
 )
 from rummy_env.explain import why_illegal
 from rummy_env.moves import move_table
-from rummy_env.observation import check_features, observation_size
+from rummy_env.observation import check_features, check_obs_dtype, observation_size, observation_space
 from rummy_env.players.base import MoveChooser, Player, make_opponents
 from rummy_env.players.drive import POINTS, ROUNDS, new_tallies
 from rummy_env.players.scripted import EXTERNAL
 from rummy_env.render.text import table_text
 from rummy_env.rewards import check_reward, rewards_for
 from rummy_env.rules import Rules
-from rummy_env.single import NO_MOVE, NOBODY, answer, compiled, observe
+from rummy_env.single import NO_MOVE, NOBODY, answer, compiled, observe, state_potential
 
 _MOST_DEALS = 1000
 """An episode in which the learner never acts is dealt again, so often at most."""
@@ -63,6 +65,7 @@ class _Table:
     to_act: int  # the seat that must choose, or NOBODY
     played: int = 0  # the learner's decisions
     done: bool = False
+    potential: float = 0.0  # of the learner's last decision, for shaping
 
     def copy(self) -> _Table:
         """An independent copy."""
@@ -107,6 +110,10 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
     * `skip_forced`: a single legal move is played without asking the learner.
     * `render_mode`: None, "ansi" for the text of the table with all hands, or "human" to print it at every step.
     * `features`: optional blocks of the observation, see `rummy_env.observation.FEATURES`.
+    * `obs_dtype`: "float32", or "uint8" for the numbers before they are divided by their scales.
+    * `lay_order`: "ascending" leaves one order in which the melds of a contract can be laid.
+    * `shaping`: "distance" adds potential-based shaping to the rewards: the potential is minus the cards that the hand is
+      away from the contract, as a share of 12; `gamma` is the learner's discount.
 
     ## Options of `reset`
     `round`, `dealer`, `scores`, `seat`, or `position` (to go on from there). A seed touches the generator only; the deal,
@@ -135,6 +142,10 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
         max_moves: int | None = None,
         render_mode: str | None = None,
         features: Sequence[str] | str = (),
+        obs_dtype: str = "float32",
+        lay_order: str = "any",
+        shaping: str | None = None,
+        gamma: float = 1.0,
     ):
         self._setting: Setting = make_setting(rules, overrides, players, rounds)
         self._opponents = make_opponents(opponents, self._setting.players - 1, self.rules)
@@ -151,8 +162,11 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.max_moves = check_count("max_moves", max_moves)
         self.render_mode = check_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         self._features = check_features(features)
+        self._obs_dtype = check_obs_dtype(obs_dtype)
+        self._lay_order = check_choice("lay_order", lay_order, LAY_ORDERS)
+        self._gamma = check_shaping(shaping, gamma)
         self._compile()
-        self.observation_space = spaces.Box(0, 1, (self._size,), np.float32)
+        self.observation_space = observation_space(self.rules, self._features, self._obs_dtype)
         self.action_space = spaces.Discrete(self._num_moves)
         self._table: _Table | None = None
 
@@ -175,7 +189,7 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     def _compile(self) -> None:
         """Keep what follows from the rules alone; looking it up by the rules at each step would cost more than the step."""
-        self._compiled = compiled(self.rules, self._features)
+        self._compiled = compiled(self.rules, self._features, self._obs_dtype, self._lay_order)
         self._num_moves = len(move_table(self.rules))
         self._size = observation_size(self.rules, self._features)
         self._views = new_views(1)
@@ -212,6 +226,7 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
             table = self._deal(start, own)
             observation = self._play_on(table)
             if table.to_act != NOBODY:
+                self._shape(table, over=False)
                 return table, observation
         if start.position is not None:
             raise ValueError(f"the position is played to the end before the learner, seat {table.seat}, has a choice")
@@ -235,7 +250,7 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
 
         The move is a legal one. The table's `to_act` is then the learner's seat or `NOBODY`.
         """
-        out = np.empty(self._size, np.float32)
+        out = np.empty(self._size, self._obs_dtype)
         rest = (table.seating, table.streams, self._skip_forced, self._views, table.mask, table.tallies, out)
         table.to_act = int(answer(self._compiled, table.states, move, *rest))
         while table.to_act not in (table.seat, NOBODY):
@@ -272,7 +287,7 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
         table.played += 1
         over = table.to_act == NOBODY
         truncated = not over and table.played == self.max_moves
-        reward = self._collect(table, over)
+        reward = self._collect(table, over) + self._shape(table, over)
         info: dict[str, Any] = {}
         if over or truncated:
             self._finish(table)
@@ -294,6 +309,14 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
         tally[:] = 0
         return rewards_for(self._reward, self.rules, points, scores_of(table.states[0]), over)[table.seat]
 
+    def _shape(self, table: _Table, over: bool) -> float:
+        """The change of the potential since the last decision (0 at the end), which shaping adds to the reward."""
+        if self._gamma < 0:
+            return 0.0
+        before = table.potential
+        table.potential = 0.0 if over else float(state_potential(self._compiled, table.states, table.seat, self._views))
+        return self._gamma * table.potential - before
+
     def _finish(self, table: _Table) -> None:
         table.done = True
         table.mask = np.ones(self._num_moves, np.int8)
@@ -302,7 +325,7 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
         why = f"{move_table(self.rules).text(move)}: {why_illegal(self.rules, table.states[0], move)}"
         if self._raises:
             raise ValueError(why)
-        observation = np.empty(self._size, np.float32)
+        observation = np.empty(self._size, self._obs_dtype)
         observe(self._compiled, table.states, table.seat, self._views, observation)
         self._finish(table)
         info = {"scores": scores_of(table.states[0]), "illegal_action": why, "action_mask": table.mask.copy()}

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rummy_env.analysis import check_shaping, potential
 from rummy_env.engine.apply import NO_ORDER
 from rummy_env.engine.deal import start_game
 from rummy_env.engine.random import below, child_key
@@ -20,7 +21,7 @@ from rummy_env.engine.view import view
 from rummy_env.game import check_players, game_key
 from rummy_env.kernel import kernel
 from rummy_env.moves import move_table
-from rummy_env.observation import check_features, encode, layout, observation_plan
+from rummy_env.observation import check_features, check_obs_dtype, encode, layout, observation_plan
 from rummy_env.players.drive import POINTS, advance, new_tallies, play_move
 from rummy_env.players.scripted import EXTERNAL, SCRIPTED, scripted_move
 from rummy_env.rules import Rules
@@ -92,13 +93,14 @@ def reset_all(
 @kernel
 def step_all(
     tables, plan, states, counts, rounds, opponents, setups, seatings, streams, whole_games, skip_forced, scratch, masks,
-    tallies, seats, observations, moves, rewards, dones, finals, final_scores,
+    tallies, seats, observations, moves, rewards, dones, finals, final_scores, shaping, potentials, gamma,
 ):  # fmt: skip
     """Play one move of every learner, then all others until each learner must choose again; finished tables begin anew.
 
     `rewards` are the points gained on the others since the last decision; where a table is done, `finals` holds the
     learner's last observation and `final_scores` ``(tables, 8)`` the number of players, whether the learner had laid down in
-    the last round, and the scores of the seats, the learner's first.
+    the last round, and the scores of the seats, the learner's first. Unless `gamma` is negative, `shaping` receives the
+    change of the potential (Ng, Harada, Russell 1999: gamma times the new one, 0 at the end, minus the old one).
     """
     for index in range(states.shape[0]):
         state = states[index]
@@ -123,6 +125,18 @@ def step_all(
                 skip_forced, scratch, masks[index], tally,
             )  # fmt: skip
         encode(tables, plan, scratch, observations[index])
+        if gamma >= 0:
+            value = potential(tables, scratch)
+            shaping[index] = (gamma * value if going else 0.0) - potentials[index]
+            potentials[index] = value
+
+
+@kernel
+def first_potentials(tables, states, seats, scratch, potentials):
+    """The potential at every learner's first decision."""
+    for index in range(states.shape[0]):
+        view(states[index], np.int64(seats[index]), scratch)
+        potentials[index] = potential(tables, scratch)
 
 
 @kernel
@@ -145,12 +159,17 @@ class LearnerTables:
             for whole games.
         seed: equal seeds give equal episodes.
         skip_forced: play the learner's single legal moves by itself.
-        features: optional blocks of the observation.
+        features: optional blocks of the observation, see `observation.FEATURES`.
+        obs_dtype: ``"float32"``, or ``"uint8"`` for the numbers before they are divided by their scales.
+        lay_order: ``"ascending"`` leaves one order in which a contract can be laid, to everybody at the table.
+        shaping: ``"distance"`` fills `shaping` with the change of a potential, minus the distance to the contract; add it
+            to the rewards. `gamma` is the learner's discount.
 
     Attributes:
-        observations: float32 ``(tables, size)``; masks: int8 ``(tables, moves)``; of the present decisions.
+        observations: float32 ``(tables, size)``, or uint8; masks: int8 ``(tables, moves)``; of the present decisions.
         rewards: float64 ``(tables,)`` points gained on the mean of the others by the last step; dones: bool ``(tables,)``.
         finals, final_scores: of the tables that are done, see `step_all`.
+        shaping: float64 ``(tables,)``, zeros without `shaping`.
     """
 
     def __init__(
@@ -163,8 +182,14 @@ class LearnerTables:
         seed: int = 0,
         skip_forced: bool = True,
         features: Sequence[str] = (),
+        obs_dtype: str = "float32",
+        lay_order: str = "any",
+        shaping: str | None = None,
+        gamma: float = 1.0,
     ):
         self.rules, self.features = rules, check_features(features)
+        self._gamma = check_shaping(shaping, gamma)
+        raw = check_obs_dtype(obs_dtype) == "uint8"
         counts = [players] if isinstance(players, int) else list(players)
         if not counts:
             raise ValueError("players must be a number or a list of numbers, not an empty list")
@@ -182,7 +207,8 @@ class LearnerTables:
         self._rounds = np.array([sequence.index(number) for number in chosen], np.int64)
         self._opponents = np.array([SCRIPTED.index(name) for name in opponents], np.int64)
         self._skip_forced = skip_forced
-        self._tables, self._plan = compile_tables(rules), observation_plan(rules, self.features)
+        self._tables = compile_tables(rules, lay_order)
+        self._plan = observation_plan(rules, self.features, raw)
         moves, size = len(move_table(rules)), layout(rules, self.features).size
         self.states = new_states(num_tables)
         self._scratch = new_views(1)
@@ -192,11 +218,13 @@ class LearnerTables:
         self._setups = np.zeros((num_tables, 2), np.uint64)
         self._teacher_streams = np.zeros((num_tables, 2), np.uint64)
         self.seats = np.zeros(num_tables, np.int64)
-        self.observations = np.zeros((num_tables, size), np.float32)
+        self.observations = np.zeros((num_tables, size), obs_dtype)
         self.masks = np.zeros((num_tables, moves), np.int8)
         self.rewards = np.zeros(num_tables, np.float64)
         self.dones = np.zeros(num_tables, np.bool_)
-        self.finals = np.zeros((num_tables, size), np.float32)
+        self.finals = np.zeros((num_tables, size), obs_dtype)
+        self.shaping = np.zeros(num_tables, np.float64)
+        self._potentials = np.zeros(num_tables, np.float64)
         self.final_scores = np.zeros((num_tables, 8), np.int64)
         self.seed(seed)
 
@@ -217,6 +245,8 @@ class LearnerTables:
     def reset(self) -> None:
         """Begin an episode at every table."""
         reset_all(*self._common())
+        if self._gamma >= 0:
+            first_potentials(self._tables, self.states, self.seats, self._scratch[0], self._potentials)
 
     def step(self, moves: np.ndarray) -> None:
         """Play one legal move at every table. ValueError where one is not legal; then nothing is changed."""
@@ -227,7 +257,9 @@ class LearnerTables:
         if len(illegal):
             text = move_table(self.rules).text(int(moves[illegal[0]]))
             raise ValueError(f"table {illegal[0]}: {text} is not legal now")
-        arguments: tuple[Any, ...] = (*self._common(), moves, self.rewards, self.dones, self.finals, self.final_scores)
+        outcomes = (self.rewards, self.dones, self.finals, self.final_scores)
+        shaping = (self.shaping, self._potentials, self._gamma)
+        arguments: tuple[Any, ...] = (*self._common(), moves, *outcomes, *shaping)
         step_all(*arguments)
 
     def teach(self, teacher: str) -> np.ndarray:
@@ -244,5 +276,5 @@ class LearnerTables:
         return {
             "states": self.states, "seatings": self._seatings, "streams": self._streams, "tallies": self._tallies,
             "setups": self._setups, "teacher_streams": self._teacher_streams, "seats": self.seats,
-            "observations": self.observations, "masks": self.masks,
+            "observations": self.observations, "masks": self.masks, "potentials": self._potentials,
         }  # fmt: skip

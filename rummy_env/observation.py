@@ -13,16 +13,20 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 
 from rummy_env.analysis import accepted, cards_missing, needed_cards
-from rummy_env.cards import KIND_TEXTS, NUM_KINDS, NUM_RANKS, NUM_SUITS, RANKS, SUITS, WILD
-from rummy_env.engine.state import MAX_PLAYERS, PHASES
-from rummy_env.engine.tables import MAX_PLACES
+from rummy_env.cards import KIND_TEXTS, NUM_KINDS, NUM_RANKS, NUM_SUITS, RANKS, SUITS
+from rummy_env.engine.state import HISTORY, MAX_PLAYERS, PHASES
+from rummy_env.engine.tables import MAX_LAY, MAX_PLACES
+from rummy_env.engine.view import count_meld, count_unseen
 from rummy_env.kernel import kernel
 from rummy_env.melds import MAX_CONTRACT, Pack, pack_of
+from rummy_env.moves import MoveType
 from rummy_env.rules import Rules
 
 NUM_PHASES = 4
+NUM_TYPES = len(MoveType)
 _MELD_SCALE = 4
 _HAND_SCALE = 30
 _BUY_SCALE = 10
@@ -32,8 +36,11 @@ _STOCK_PLACES = 3
 
 _DISTANCE_SCALE = 12
 
-FEATURES = ("analysis",)
-"""Optional blocks: `analysis` is what a seat can work out from its own hand and the table, ready for use."""
+FEATURES = ("analysis", "history")
+"""Optional blocks: `analysis` is what a seat can work out from its own hand and the table, ready for use; `history` the last
+public moves of the round, newest first."""
+OBS_DTYPES = ("float32", "uint8")
+"""float32 in [0, 1], or uint8 of the numbers before they are divided by their scales."""
 
 SEAT_SCALARS = (
     ("hand_size", _HAND_SCALE), ("down", 1), ("acted_before", 1), ("acted_now", 1), ("buys", _BUY_SCALE),
@@ -167,7 +174,28 @@ def layout(rules: Rules, features: tuple[str, ...] = ()) -> Layout:
         add("distance", distances, _DISTANCE_SCALE, "cards that the hand is away from the contract; 0 after laying down")
         add("needed", names, copies, "own cards that the nearest way to the contract uses; none after laying down")
         add("discard_accepted", ("card",), 1, "after laying down: whether some meld takes the top discard")
+    if "history" in features:
+        seats = tuple(f"seat {seat}" for seat in range(MAX_PLAYERS))
+        types = tuple(type_.name.lower() for type_ in MoveType)
+        for back in range(HISTORY):
+            scales = (1,) * (len(seats) + len(types)) + copies
+            add(f"history_{back}", (*seats, *types, *names), scales, f"the public move {back} before the last")
     return Layout(tuple(blocks))
+
+
+def check_obs_dtype(name: object) -> str:
+    """The name of an observation's type, if it is one. ValueError lists them."""
+    if name not in OBS_DTYPES:
+        raise ValueError(f"obs_dtype must be one of {', '.join(OBS_DTYPES)}, not {name!r}")
+    return str(name)
+
+
+def observation_space(rules: Rules, features: tuple[str, ...] = (), obs_dtype: str = "float32") -> spaces.Box:
+    """The Gymnasium space of the vector: [0, 1] in float32, or 0 to each entry's scale in uint8."""
+    shape = layout(rules, features)
+    if check_obs_dtype(obs_dtype) == "uint8":
+        return spaces.Box(np.zeros(shape.size, np.uint8), shape.scales.astype(np.uint8), dtype=np.uint8)
+    return spaces.Box(0.0, 1.0, (shape.size,), np.float32)
 
 
 def observation_size(rules: Rules, features: tuple[str, ...] = ()) -> int:
@@ -199,11 +227,13 @@ _PLAN_BLOCKS = (
     "hand", "discard_0", "older_discards", "stock_0", "melded", "own_groups", "own_below", "own_above", "other_groups",
     "other_below", "other_above", "seat_0_known", "seat_1_known", "unseen", "contract", "contract_left", "round",
     "rounds_left", "phase", "stock_size", "reshuffles", "turns", "banned", "distance", "needed", "discard_accepted",
+    "history_0",
 )  # fmt: skip
 (
     _HAND, _DISCARD, _OLDER, _STOCK, _MELDED, _OWN_GROUPS, _OWN_BELOW, _OWN_ABOVE, _OTHER_GROUPS, _OTHER_BELOW,
     _OTHER_ABOVE, _SEAT, _NEXT_SEAT, _UNSEEN, _CONTRACT, _LEFT, _ROUND, _ROUNDS_LEFT, _PHASE, _STOCK_SIZE, _RESHUFFLES,
     _TURNS, _BANNED, _DISTANCE, _NEEDED, _ACCEPTED,
+    _HISTORY,
 ) = range(len(_PLAN_BLOCKS))  # fmt: skip
 
 
@@ -288,6 +318,29 @@ def encode(tables, plan, view, out):
         put(plan, out, starts[_BANNED] + plan.index[view.taken], 1)
     if starts[_DISTANCE] >= 0:
         encode_analysis(tables, plan, view, out)
+    if starts[_HISTORY] >= 0:
+        encode_history(tables, plan, view, out)
+
+
+@kernel
+def encode_history(tables, plan, view, out):
+    """Who made the last moves, of what type, with which cards."""
+    stride = MAX_PLAYERS + NUM_TYPES + plan.num_kinds
+    for back in range(HISTORY):
+        entry = np.int64(view.history[back])
+        if entry == 0:
+            return
+        start = plan.starts[_HISTORY] + back * stride
+        move = (entry >> 3) - 1
+        put(plan, out, start + (entry & 7), 1)
+        put(plan, out, start + MAX_PLAYERS + np.int64(tables.move_type[move]), 1)
+        cards = start + MAX_PLAYERS + NUM_TYPES
+        if tables.move_card[move] >= 0:
+            add_one(plan, out, cards + plan.index[tables.move_card[move]])
+        for at in range(MAX_LAY):
+            kind = np.int64(tables.lay_cards[move, at])
+            if kind >= 0:
+                add_one(plan, out, cards + plan.index[kind])
 
 
 @kernel
@@ -320,60 +373,30 @@ def encode_piles(tables, plan, view, out):
     starts = plan.starts
     kinds = plan.num_kinds
     unseen = np.zeros(NUM_KINDS, np.int64)
+    count_unseen(tables, view, unseen)
     for at in range(kinds):
-        kind = plan.kinds[at]
-        held = np.int64(view.hand[kind])
-        unseen[kind] = tables.copies[kind] - held
+        held = np.int64(view.hand[plan.kinds[at]])
         if held:
             put(plan, out, starts[_HAND] + at, held)
     older = np.zeros(NUM_KINDS, np.int64)
     top = np.int64(view.num_discards) - 1
     for place in range(top + 1):
         kind = np.int64(view.discards[place])
-        unseen[kind] -= 1
         below_top = top - place
         if below_top < 3:
             put(plan, out, starts[_DISCARD] + below_top * kinds + plan.index[kind], 1)
         else:
             older[kind] += 1
-    for index in range(view.num_melds):
-        count_meld(tables, view, index, unseen, -1)
-    for other in range(1, view.players):
-        for at in range(kinds):
-            unseen[plan.kinds[at]] -= np.int64(view.known[other, plan.kinds[at]])
-    if view.stock_public:
-        for depth in range(view.num_stock):
+    if view.stock_public and starts[_STOCK] >= 0:
+        for depth in range(min(np.int64(view.num_stock), _STOCK_PLACES)):
             kind = np.int64(view.stock[np.int64(view.num_stock) - 1 - depth])
-            unseen[kind] -= 1
-            if depth < _STOCK_PLACES and starts[_STOCK] >= 0:
-                put(plan, out, starts[_STOCK] + depth * kinds + plan.index[kind], 1)
+            put(plan, out, starts[_STOCK] + depth * kinds + plan.index[kind], 1)
     for at in range(kinds):
         kind = plan.kinds[at]
         if older[kind]:
             put(plan, out, starts[_OLDER] + at, older[kind])
         if unseen[kind] > 0:
             put(plan, out, starts[_UNSEEN] + at, unseen[kind])
-
-
-@kernel
-def count_meld(tables, view, index, counts, change):
-    """Add the cards of a meld, `change` for each, to counts by kind."""
-    low = np.int64(view.meld_low[index])
-    size = np.int64(view.meld_size[index])
-    fill = np.int64(view.meld_fill[index])
-    if not view.meld_run[index]:
-        wilds = size
-        for suit in range(NUM_SUITS):
-            naturals = (fill >> (4 * suit)) & 15
-            counts[suit * NUM_RANKS + low] += naturals * change
-            wilds -= naturals
-        counts[WILD] += wilds * change
-        return
-    suit = np.int64(view.meld_suit[index])
-    for step in range(size):
-        place = (low + step) % tables.rule.num_places
-        kind = WILD if (fill >> place) & 1 else tables.place_kinds[suit, place]
-        counts[kind] += change
 
 
 @kernel

@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from rummy_env.learners import LearnerTables
 from rummy_env.moves import move_table
-from rummy_env.observation import layout
+from rummy_env.observation import observation_space
 from rummy_env.rewards import POINTS_PER_REWARD, ROUND_SCHEMES, check_reward, rewards_for
 from rummy_env.rules import Rules
 
@@ -33,16 +33,22 @@ class RummyVecEnv(VecEnv):
         reward: str = "points",
         seed: int = 0,
         features: Sequence[str] = (),
+        obs_dtype: str = "float32",
+        lay_order: str = "any",
+        shaping: str | None = None,
+        gamma: float = 1.0,
     ):
         self._reward = check_reward(reward)
-        self.tables = LearnerTables(rules, num_envs, players, opponents, rounds, seed, features=features)
+        self.tables = LearnerTables(
+            rules, num_envs, players, opponents, rounds, seed, True, features, obs_dtype, lay_order, shaping, gamma
+        )
         self._returns = np.zeros(num_envs)
         self._lengths = np.zeros(num_envs, np.int64)
         self._moves = np.zeros(num_envs, np.int64)
         self.render_mode = None
         super().__init__(
             num_envs,
-            spaces.Box(0.0, 1.0, (layout(rules, self.tables.features).size,), np.float32),
+            observation_space(rules, self.tables.features, obs_dtype),
             spaces.Discrete(len(move_table(rules))),
         )
 
@@ -57,7 +63,10 @@ class RummyVecEnv(VecEnv):
         return self.tables.observations.copy()
 
     def step_async(self, actions: np.ndarray) -> None:
-        self._moves = np.asarray(actions, np.int64)
+        moves = np.asarray(actions)
+        if moves.dtype.kind not in "iu":
+            raise ValueError(f"moves must be {self.num_envs} ids, whole numbers, not {actions!r}")
+        self._moves = moves.astype(np.int64)
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         tables = self.tables
@@ -71,6 +80,7 @@ class RummyVecEnv(VecEnv):
                 scores = [int(score) for score in tables.final_scores[index, 2 : 2 + tables.final_scores[index, 0]]]
                 rewards[index] = rewards_for(self._reward, tables.rules, scores, scores, True)[0]
         self._returns += rewards
+        rewards = rewards + tables.shaping
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for index in done:
             players, down, *scores = (int(number) for number in tables.final_scores[index])

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rummy_env.analysis import potential
 from rummy_env.cards import KIND_TEXTS, NUM_KINDS
 from rummy_env.engine.apply import NO_ORDER, apply
 from rummy_env.engine.legal import legal
@@ -44,9 +45,9 @@ class Compiled(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def compiled(rules: Rules, features: tuple[str, ...] = ()) -> Compiled:
-    """What kernels need of the rules; the same object for equal rules."""
-    return Compiled(table_array(rules), plan_array(rules, features))
+def compiled(rules: Rules, features: tuple[str, ...] = (), obs_dtype: str = "float32", lay_order: str = "any") -> Compiled:
+    """What kernels need of the rules and of the options of a face; the same object for equal ones."""
+    return Compiled(table_array(rules, lay_order), plan_array(rules, features, obs_dtype == "uint8"))
 
 
 @kernel
@@ -96,6 +97,13 @@ def answer(compiled, states, move, seating, streams, skip_forced, views, mask, t
         return np.int64(NOBODY)
     encode(tables, compiled.plan[0], views[0], out)
     return np.int64(state.to_act)
+
+
+@kernel
+def state_potential(compiled, states, seat, views):
+    """The potential of a seat for shaping, see `learners.potential`."""
+    view(states[0], seat, views[0])
+    return potential(compiled.tables[0], views[0])
 
 
 @kernel

@@ -22,7 +22,7 @@ from rummy_env.engine.tables import BUY_MOVE, PASS_MOVE, STOCK_MOVE, TAKE_MOVE, 
 from rummy_env.game import Game, game_key
 from rummy_env.melds import pack_of
 from rummy_env.moves import MoveType, move_table
-from rummy_env.record import meld_of, position_of
+from rummy_env.position import meld_of, position_of
 from rummy_env.rules import preset
 from tests.playing import STYLES, Driver, digest, played
 
@@ -328,7 +328,6 @@ class Watcher:
         self.known = np.zeros((6, 53), int)
         self.pile = [(int(state.discards[0]), 0)]
         self.pool = pack_counts(self.driver.rules.jokers)
-        self.pool[state.discards[0]] -= 1
         self.draws = [int(size) for size in state.hand_size]
         self.stock = int(state.num_stock)
         self.turns, self.buys, self.reshuffles = [0] * 6, [0] * 6, 0

@@ -14,7 +14,7 @@ import pytest
 
 from rummy_env.engine.state import PHASES
 from rummy_env.game import Game
-from rummy_env.record import position_of, read_position
+from rummy_env.position import position_of, read_position
 from rummy_env.rules import Rules, preset
 from tests.playing import STYLES, played
 

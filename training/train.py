@@ -6,16 +6,20 @@
 The run's folder holds `config.yaml` (all options), `checkpoint.safetensors` (weights, optimiser, tables: everything that
 `--resume` needs to go on as if never stopped), TensorBoard curves in `tensorboard/`, and in `agent/` the saved agent,
 which is a player by its path: `rummy evaluate --players runs/demo/agent greedy`. Ctrl-C keeps the last checkpoint.
+`--fresh` deletes what a run has written and nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import shutil
 import sys
 import time
+import types
+import typing
 from collections import deque
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -33,13 +37,18 @@ from stable_baselines3.common.logger import configure
 from torch.nn import functional
 
 from rummy_env.arena import play_match, summarize
-from rummy_env.players.learned import save_agent
+from rummy_env.game import check_players
+from rummy_env.players.base import make_player
+from rummy_env.players.learned import DESCRIPTION, WEIGHTS, save_agent
+from rummy_env.players.scripted import SCRIPTED
 from rummy_env.rules import resolve_rules
 from rummy_env.sb3 import RummyVecEnv
 
 CONFIG = "config.yaml"
 CHECKPOINT = "checkpoint.safetensors"
 AGENT = "agent"
+CANDIDATE = "candidate"
+TENSORBOARD = "tensorboard"
 
 
 @dataclass
@@ -60,6 +69,7 @@ class Options:
     teacher: str = "greedy"  # the scripted player to imitate first
     imitation_decisions: int = 0  # labelled decisions to imitate; 0: none
     imitation_lr: float = 1e-3  # falls linearly to a tenth
+    imitation_smoothing: float = 0.0  # share of the probability that imitation spreads over all legal moves: PPO explores them
     imitation_own: float = 0.5  # share of decisions played as the learner itself would, so that it learns to recover
     ppo_decisions: int = 0  # decisions of PPO in all
     value_decisions: int = 0  # the first of them train the value network alone
@@ -82,39 +92,85 @@ class Options:
 
 
 def read_options(path: Path, changes: list[str]) -> Options:
-    """Options from a YAML file and ``name=value`` changes. ValueError names an unknown option or a wrong value."""
-    try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: {error}") from None
+    """Options from a YAML file and ``name=value`` changes. ValueError names the file, the option and what is wrong."""
+    given = _load_yaml(str(path), path.read_bytes()) or {}
     if not isinstance(given, dict):
         raise ValueError(f"{path} must be a map from options to values, not {type(given).__name__}")
+    sources = dict.fromkeys(given, str(path))
     for change in changes:
         name, equals, value = change.partition("=")
         if not equals:
             raise ValueError(f"--set takes name=value, not {change!r}")
-        given[name] = yaml.safe_load(value)
-    known = {option.name: option for option in fields(Options)}
-    for name in given:
-        if name not in known:
-            raise ValueError(f"{path}: unknown option {name!r}; options are {', '.join(known)}")
+        sources[name] = f"--set {change}"
+        given[name] = _load_yaml(sources[name], value.encode())
+    kinds = typing.get_type_hints(Options)
+    texts = {option.name: option.type for option in fields(Options)}
+    for name, value in given.items():
+        if name not in kinds:
+            raise ValueError(f"{sources[name]}: unknown option {name!r}; options are {', '.join(kinds)}")
+        if not _is_of(value, kinds[name]):
+            raise ValueError(f"{sources[name]}: {name} must be of type {texts[name]}, not {value!r}")
+        if kinds[name] in (float, float | None) and value is not None:
+            given[name] = float(value)
     options = Options(**given)
-    defaults = Options()
-    for name in known:
-        value, default = getattr(options, name), getattr(defaults, name)
-        if isinstance(default, float) and type(value) is int:
-            setattr(options, name, float(value))
-        elif name not in ("rounds", "target_kl") and type(value) is not type(default):
-            raise ValueError(f"{path}: {name} must be of type {type(default).__name__}, not {value!r}")
-    for name in ("tables", "steps", "batch_size", "epochs", "threads", "checkpoint_decisions", "evaluate_games"):
-        if getattr(options, name) < 1:
-            raise ValueError(f"{path}: {name} must be at least 1, not {getattr(options, name)}")
-    for name in ("imitation_decisions", "ppo_decisions", "value_decisions", "evaluate_decisions", "seed"):
-        if getattr(options, name) < 0:
-            raise ValueError(f"{path}: {name} must be 0 or more, not {getattr(options, name)}")
+    for name in kinds:
+        wrong = _wrong_number(name, getattr(options, name))
+        if wrong:
+            raise ValueError(f"{sources[name]}: {name} must be {wrong}, not {getattr(options, name)!r}")
     if options.imitation_decisions + options.ppo_decisions == 0:
         raise ValueError(f"{path}: nothing to do: imitation_decisions and ppo_decisions are both 0")
+    if options.ppo_decisions and (options.batch_size == 1 or options.steps * options.tables % options.batch_size == 1):
+        raise ValueError(
+            f"{path}: batch_size {options.batch_size} leaves a batch of one out of {options.steps * options.tables} decisions "
+            "(steps times tables); PPO needs two to compare"
+        )
     return options
+
+
+def _load_yaml(source: str, text: bytes) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{source}: {error}") from None
+
+
+def _is_of(value: object, kind: Any) -> bool:
+    """Whether a value from YAML is of the type of an option; a whole number is a float too."""
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return any(_is_of(value, part) for part in parts)
+    if origin is list:
+        return isinstance(value, list) and all(_is_of(entry, parts[0]) for entry in value)
+    if origin is dict:
+        return isinstance(value, dict)
+    return type(value) is kind or (kind is float and type(value) is int)
+
+
+AT_LEAST_1 = ("tables", "steps", "batch_size", "epochs", "threads", "checkpoint_decisions", "evaluate_games")
+AT_LEAST_0 = ("imitation_decisions", "ppo_decisions", "value_decisions", "evaluate_decisions", "ent_coef", "vf_coef")
+SHARES = ("imitation_smoothing", "imitation_own", "gamma", "gae_lambda")
+POSITIVE = ("imitation_lr", "lr", "clip_range", "max_grad_norm", "target_kl")
+
+
+def _wrong_number(name: str, value: Any) -> str:
+    """What the number of an option must be, where it is not."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "a finite number"
+    if name in AT_LEAST_1 and value < 1:
+        return "at least 1"
+    if name in AT_LEAST_0 and value < 0:
+        return "0 or more"
+    if name in SHARES and not 0 <= value <= 1:
+        return "from 0 to 1"
+    if name in POSITIVE and value is not None and value <= 0:
+        return "more than 0"
+    if name == "seed" and not 0 <= value < 2**32:
+        return "from 0 to 4294967295"
+    if name == "hidden" and any(size < 1 for size in value):
+        return "sizes of at least 1"
+    if name == "evaluate_players" and not value:
+        return "at least one number"
+    return ""
 
 
 class Learner(MaskablePPO):
@@ -149,6 +205,12 @@ class Run:
     def __init__(self, options: Options, folder: Path, quiet: bool = False):
         self.options, self.folder = options, folder
         self.rules = resolve_rules(options.rules, options.overrides or None)
+        if options.teacher not in SCRIPTED:
+            raise ValueError(f"teacher must be one of {', '.join(SCRIPTED)}, not {options.teacher!r}")
+        if options.evaluate_decisions:
+            make_player(options.evaluate_opponent, self.rules)
+            for number in options.evaluate_players:
+                check_players(self.rules, number)
         torch.set_num_threads(options.threads)
         self.env = RummyVecEnv(
             self.rules,
@@ -184,9 +246,11 @@ class Run:
         self.model.value_decisions = options.value_decisions
         self.imitated = 0
         self.best: float | None = None
+        self.next_checkpoint = self.next_evaluation = 0  # of PPO, in decisions
         self.seconds = 0.0
         self.outcomes: deque[tuple[float, bool]] = deque(maxlen=2000)
         self._started = time.monotonic()
+        self._lock: int | None = None
         self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -199,14 +263,39 @@ class Run:
             redirect_stdout=False,
         )
 
+    def hold_folder(self) -> None:
+        """Keep other runs out of the folder until `close`, where the system can. ValueError where one is in it."""
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            return
+        self._lock = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.close()
+            raise ValueError(f"{self.folder} is in use: another process trains in it") from None
+        except OSError:  # a file system without locks
+            self.close()
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
     def fit(self) -> None:
         """Do what is left of the run, and save the agent."""
-        self.model.set_logger(configure(str(self.folder / "tensorboard"), ["tensorboard"]))
-        with self.progress:
-            self.imitate()
-            self.reinforce()
-        self.save_checkpoint()
-        self.offer_agent(final=True)
+        try:
+            self.model.set_logger(configure(str(self.folder / TENSORBOARD), ["tensorboard"]))
+            with self.progress:
+                self.imitate()
+                self.reinforce()
+            self.save_checkpoint()
+            self.offer_agent()
+        finally:
+            self.model.logger.close()
+            self.close()
 
     # imitation
 
@@ -229,7 +318,7 @@ class Run:
             rng = np.random.default_rng([options.seed, self.imitated])
             targets = tables.teach(options.teacher)
             logits = masked_logits(policy, tables.observations, tables.masks)
-            loss = functional.cross_entropy(logits, torch.as_tensor(targets))
+            loss = imitation_loss(logits, torch.as_tensor(targets), tables.masks, options.imitation_smoothing)
             policy.optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(policy.parameters(), options.max_grad_norm)
@@ -252,7 +341,6 @@ class Run:
                 self.save_checkpoint()
         forget_momenta(policy.optimizer)
         self.save_checkpoint()
-        self.offer_agent()
 
     # reinforcement
 
@@ -264,6 +352,9 @@ class Run:
             return
         task = self.progress.add_task("ppo", total=options.ppo_decisions, completed=model.num_timesteps, note="")
         if model.num_timesteps == 0 or model._last_obs is None:
+            if self.imitated:
+                self.offer_agent()
+            self.next_checkpoint, self.next_evaluation = options.checkpoint_decisions, options.evaluate_decisions
             self.env.seed(options.seed + 1)
             model._last_obs = None
         model.learn(left, callback=_Rollouts(self, task), reset_num_timesteps=False, progress_bar=False)
@@ -309,13 +400,16 @@ class Run:
         """Save the policy as it is."""
         save_agent(folder, self.rules, self.layers(), self.env.tables.features, self.training_facts())
 
-    def offer_agent(self, final: bool = False) -> None:
-        """Save the agent; with `evaluate_decisions` only if it gains more points than the one that is there."""
+    def offer_agent(self) -> None:
+        """Save the agent; with `evaluate_decisions` only if it gains more points than the one that is there.
+
+        The same weights offered twice change nothing, so a run that was stopped within may offer them again.
+        """
         options = self.options
         if not options.evaluate_decisions:
             self.write_agent(self.folder / AGENT)
             return
-        candidate = self.folder / "candidate"
+        candidate = self.folder / CANDIDATE
         self.write_agent(candidate)
         value = self.measure(candidate)
         self.model.logger.record("evaluation/points_gained", value)
@@ -327,6 +421,7 @@ class Run:
         if self.best is None or value > self.best:
             self.best = value
             self.write_agent(self.folder / AGENT)
+            self.save_checkpoint()
         shutil.rmtree(candidate)
 
     def measure(self, folder: Path) -> float:
@@ -361,6 +456,9 @@ class Run:
         facts = {
             "imitated": self.imitated,
             "ppo": self.model.num_timesteps,
+            "lr": self.model.policy.optimizer.param_groups[0]["lr"],
+            "next_checkpoint": self.next_checkpoint,
+            "next_evaluation": self.next_evaluation,
             "best": self.best,
             "seconds": self.seconds + time.monotonic() - self._started,
         }
@@ -390,10 +488,12 @@ class Run:
                 like = self.env.tables.observations
                 self.model._last_obs = read_array(tensors["tables/last_obs"], like)
                 self.model._last_episode_starts = read_array(tensors["tables/last_starts"], self.env.tables.dones)
-        except (SafetensorError, OSError, KeyError, RuntimeError, ValueError) as error:
-            raise ValueError(f"{path} cannot be resumed from: {error}") from None
-        self.imitated, self.model.num_timesteps = facts["imitated"], facts["ppo"]
-        self.best, self.seconds = facts["best"], facts["seconds"]
+            set_lr(self.model.policy.optimizer, facts["lr"])
+            self.imitated, self.model.num_timesteps = facts["imitated"], facts["ppo"]
+            self.next_checkpoint, self.next_evaluation = facts["next_checkpoint"], facts["next_evaluation"]
+            self.best, self.seconds = facts["best"], facts["seconds"]
+        except (SafetensorError, OSError, KeyError, TypeError, RuntimeError, ValueError) as error:
+            raise ValueError(f"{path} cannot be resumed from: {type(error).__name__}: {error}") from None
 
 
 def read_array(tensor: torch.Tensor, like: np.ndarray) -> np.ndarray:
@@ -407,21 +507,16 @@ class _Rollouts(BaseCallback):
     def __init__(self, run: Run, task: Any):
         super().__init__()
         self.run, self.task = run, task
-        self._next_checkpoint = self._next_evaluation = 0
-
-    def _on_training_start(self) -> None:
-        options, done = self.run.options, self.run.model.num_timesteps
-        self._next_checkpoint = done + options.checkpoint_decisions
-        self._next_evaluation = done + options.evaluate_decisions
 
     def _on_rollout_start(self) -> None:
         run, done = self.run, self.run.model.num_timesteps
-        if done >= self._next_checkpoint:
-            self._next_checkpoint = done + run.options.checkpoint_decisions
+        # a checkpoint before the evaluation: a run that is stopped within evaluates again
+        if done >= run.next_checkpoint:
+            run.next_checkpoint = done + run.options.checkpoint_decisions
             run.save_checkpoint()
-        if run.options.evaluate_decisions and done >= self._next_evaluation:
-            self._next_evaluation = done + run.options.evaluate_decisions
+        if run.options.evaluate_decisions and done >= run.next_evaluation:
             run.offer_agent()
+            run.next_evaluation = done + run.options.evaluate_decisions
         # every rollout has its own seeds, so that a resumed run draws what an uninterrupted one would have drawn
         torch.manual_seed(run.options.seed * 1_000_003 + done)
         np.random.seed((run.options.seed * 1_000_003 + done) % 2**32)
@@ -440,6 +535,15 @@ def masked_logits(policy: Any, observations: np.ndarray, masks: np.ndarray) -> t
     """The policy's outputs for a batch with illegal moves far down."""
     latent = policy.mlp_extractor.forward_actor(torch.as_tensor(observations))
     return policy.action_net(latent).masked_fill(torch.as_tensor(masks) == 0, -1e8)
+
+
+def imitation_loss(logits: torch.Tensor, targets: torch.Tensor, masks: np.ndarray, smoothing: float) -> torch.Tensor:
+    """Cross-entropy with the teacher's moves, of which a share is spread evenly over the legal moves."""
+    log_probs = functional.log_softmax(logits, 1)
+    legal = torch.as_tensor(masks, dtype=torch.float32)
+    spread = (log_probs * legal).sum(1) / legal.sum(1)
+    chosen = log_probs.gather(1, targets[:, None])[:, 0]
+    return -((1 - smoothing) * chosen + smoothing * spread).mean()
 
 
 def set_lr(optimizer: torch.optim.Optimizer, lr: float) -> None:
@@ -463,44 +567,99 @@ def main(arguments: list[str] | None = None) -> int:
     start.add_argument("--fresh", action="store_true", help="throw away a run that is already in the folder")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     chosen = parser.parse_args(arguments)
+    opened = False
     try:
         run = open_run(chosen)
+        opened = True
+        run.fit()
     except (ValueError, OSError) as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 2
-    try:
-        run.fit()
     except KeyboardInterrupt:
-        kept = chosen.out / CHECKPOINT
-        known = f"{kept} is kept; go on with --out {chosen.out} --resume" if kept.exists() else "no checkpoint was written yet"
-        print(f"\nstopped: {known}", file=sys.stderr)
+        print(f"\nstopped: {how_to_go_on(chosen.out) if opened else 'nothing was begun'}", file=sys.stderr)
         return 130
     print(f"saved {chosen.out / AGENT}")
     return 0
 
 
+def how_to_go_on(folder: Path) -> str:
+    """What to do with the folder of a run that was stopped."""
+    if (folder / CHECKPOINT).exists():
+        return f"{folder / CHECKPOINT} is kept; go on with --out {folder} --resume"
+    return "no checkpoint was written yet; begin again with --fresh"
+
+
 def open_run(chosen: argparse.Namespace) -> Run:
-    """A new run in an empty folder, or the one that is there."""
+    """A new run in an empty folder, or the one that is there. Nothing is deleted before the new run is known to be sound."""
     folder: Path = chosen.out
     if chosen.resume:
         if chosen.config is not None or chosen.set:
             raise ValueError("--resume goes on with the options of the run; leave --config and --set out")
         if not (folder / CHECKPOINT).is_file():
             raise ValueError(f"{folder} has no {CHECKPOINT} to resume from")
-        run = Run(read_options(folder / CONFIG, []), folder, chosen.quiet)
-        run.load_checkpoint()
+        run = make_run(read_options(folder / CONFIG, []), folder, chosen.quiet, folder / CONFIG)
+        run.hold_folder()
+        try:
+            run.load_checkpoint()
+        except BaseException:
+            run.close()
+            raise
         return run
     if chosen.config is None:
         raise ValueError("--config is needed for a new run")
-    options = read_options(chosen.config, chosen.set)
-    if (folder / CONFIG).exists():
-        if not chosen.fresh:
-            raise ValueError(f"{folder} already holds a run; go on with --resume, or throw it away with --fresh")
-        shutil.rmtree(folder)
-    run = Run(options, folder, chosen.quiet)
+    check_folder(folder, chosen.fresh)
+    run = make_run(read_options(chosen.config, chosen.set), folder, chosen.quiet, chosen.config)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / CONFIG).write_text(yaml.safe_dump(asdict(options), sort_keys=False), encoding="utf-8")
+    run.hold_folder()
+    empty_folder(folder)
+    (folder / CONFIG).write_text(yaml.safe_dump(asdict(run.options), sort_keys=False), encoding="utf-8")
     return run
+
+
+def make_run(options: Options, folder: Path, quiet: bool, config: Path) -> Run:
+    """A run; ValueError names the file of its options."""
+    try:
+        return Run(options, folder, quiet)
+    except ValueError as error:
+        raise ValueError(f"{config}: {error}") from None
+
+
+def check_folder(folder: Path, fresh: bool) -> None:
+    """ValueError where a new run in a folder would touch what no run has written, or a run that is not to be thrown away."""
+    if not os.path.lexists(folder):
+        return
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is not a folder")
+    entries = sorted(folder.iterdir())
+    if not entries:
+        return
+    foreign = [entry for entry in entries if not _of_a_run(entry)]
+    if foreign or not (folder / CONFIG).exists():
+        what = (foreign or entries)[0].relative_to(folder)
+        raise ValueError(f"{folder} is not the folder of a run, it holds {what}; take an empty or a new folder for --out")
+    if not fresh:
+        raise ValueError(f"{folder} already holds a run; go on with --resume, or throw it away with --fresh")
+
+
+def _of_a_run(entry: Path) -> bool:
+    """Whether a run writes a file or folder of this name, and nothing else is in it."""
+    if entry.is_symlink():
+        return False
+    if entry.name in (AGENT, CANDIDATE):
+        files = (DESCRIPTION, WEIGHTS, f".{DESCRIPTION}.new", f".{WEIGHTS}.new")
+        return entry.is_dir() and all(file.name in files and file.is_file() for file in entry.iterdir())
+    if entry.name == TENSORBOARD:
+        return entry.is_dir() and all(file.name.startswith("events.out.tfevents.") for file in entry.iterdir())
+    return entry.name in (CONFIG, CHECKPOINT, f".{CHECKPOINT}.new") and entry.is_file()
+
+
+def empty_folder(folder: Path) -> None:
+    """Delete the run in a folder that `check_folder` has found to hold nothing else; its configuration last."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name == CONFIG):
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
 
 
 if __name__ == "__main__":

@@ -118,7 +118,6 @@ def deal_round(tables, state, deck):
     state.num_discards = 1
     for kind in range(NUM_KINDS):
         state.pool[kind] = tables.copies[kind]
-    state.pool[up_card] -= 1
     size = count - at - 1
     for place in range(size):
         state.stock[place] = own[count - 1 - place]

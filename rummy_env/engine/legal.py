@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rummy_env.cards import NUM_KINDS, NUM_RANKS, NUM_SUITS, WILD
+from rummy_env.engine.order import keep_ascending
 from rummy_env.engine.state import DRAW, LAYING, OVER, WINDOW
 from rummy_env.engine.tables import BUY_MOVE, MAX_LAY, PASS_MOVE, STOCK_MOVE, TAKE_MOVE
 from rummy_env.engine.window import can_buy
@@ -184,6 +185,8 @@ def legal_lays(tables, state, groups, runs, mask):
         count += legal_groups(tables, hand, groups, runs, used, blocked, mask)
     if runs > 0:
         count += legal_runs(tables, hand, groups, runs, used, blocked, mask)
+    if tables.ascending:
+        count -= keep_ascending(tables, state, hand, groups, runs, used, blocked, mask)
     return count
 
 

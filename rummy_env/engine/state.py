@@ -70,7 +70,7 @@ STATE_FIELDS: list[tuple[Any, ...]] = [
         "pool",
         "i1",
         (NUM_KINDS,),
-    ),  # the kinds that the stock was last formed of (at the deal: all but the up-card)
+    ),  # the kinds that the stock was last formed of; at the deal the whole pack
     ("stock", "i1", (MAX_CARDS,)),  # the last is the top
     ("discards", "i1", (MAX_CARDS,)),  # the last is the top
     ("discard_by", "i1", (MAX_CARDS,)),  # seat + 1; 0 for the first up-card

@@ -14,6 +14,7 @@ from rummy_env.moves import MoveTable, MoveType, move_table
 from rummy_env.rules import Rules
 
 NO_LIMIT = 1_000_000
+LAY_ORDERS = ("any", "ascending")
 
 MAX_MOVES = 2048
 MAX_PLACES = 14
@@ -39,6 +40,9 @@ _FIELDS: list[tuple[Any, ...]] = [
     ("num_ranks", "i8"),
     ("num_starts", "i8"),
     ("num_rounds", "i8"),  # of the sequence
+    ("first_lay", "i8"),
+    ("last_lay", "i8"),  # one past it
+    ("ascending", "i8"),  # 1: the melds of a contract are laid by rising move id
     ("copies", "i8", (NUM_KINDS,)),  # cards of each kind in the pack
     ("points", "i8", (NUM_KINDS,)),  # what a card left in hand counts
     ("ranks", "i8", (NUM_RANKS,)),  # the ranks that groups have
@@ -242,8 +246,13 @@ def group_fill(cards: tuple[int, ...]) -> int:
 
 
 @lru_cache(maxsize=64)
-def table_array(rules: Rules) -> np.ndarray:
-    """The compiled tables as an array of one record; the same for equal rules. ValueError for what is not played yet."""
+def table_array(rules: Rules, lay_order: str = "any") -> np.ndarray:
+    """The compiled tables as an array of one record; the same for equal rules. ValueError for what is not played yet.
+
+    With the `lay_order` ``"ascending"`` the mask leaves one order in which the melds of a contract can be laid.
+    """
+    if lay_order not in LAY_ORDERS:
+        raise ValueError(f"lay_order must be one of {', '.join(LAY_ORDERS)}, not {lay_order!r}")
     _check_supported(rules)
     pack = pack_of(rules)
     contracts = rules.contracts or ()
@@ -273,6 +282,9 @@ def table_array(rules: Rules) -> np.ndarray:
     record["num_ranks"] = len(pack.ranks)
     record["num_starts"] = len(runs["run_kinds"])
     record["num_rounds"] = len(rules.sequence)
+    lays = [id_ for id_, move in enumerate(table) if move.type == MoveType.LAY]
+    record["first_lay"], record["last_lay"] = lays[0], lays[-1] + 1
+    record["ascending"] = lay_order == "ascending"
     for name, array in arrays.items():
         places: tuple[Any, ...] = tuple(slice(0, size) for size in array.shape)
         if name not in _COUNTS:
@@ -282,9 +294,9 @@ def table_array(rules: Rules) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def compile_tables(rules: Rules) -> Tables:
+def compile_tables(rules: Rules, lay_order: str = "any") -> Tables:
     """The compiled tables of a rule set: a record of `TABLES`, the same object for equal rules.
 
     Raises ValueError for rules that the engine does not play yet, naming the field.
     """
-    return table_array(rules)[0]
+    return table_array(rules, lay_order)[0]

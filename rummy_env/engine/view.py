@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rummy_env.cards import NUM_KINDS
+from rummy_env.cards import NUM_KINDS, NUM_RANKS, NUM_SUITS, WILD
 from rummy_env.engine.state import HISTORY, MAX_PLAYERS
 from rummy_env.kernel import kernel
 
@@ -117,4 +117,38 @@ def copy_melds(state, seat, out):
     out.num_melds = melds
 
 
-assert NUM_KINDS == 53
+@kernel
+def count_meld(tables, view, index, counts, change):
+    """Add the cards of a meld, `change` for each, to counts by kind."""
+    low = np.int64(view.meld_low[index])
+    size = np.int64(view.meld_size[index])
+    fill = np.int64(view.meld_fill[index])
+    if not view.meld_run[index]:
+        wilds = size
+        for suit in range(NUM_SUITS):
+            naturals = (fill >> (4 * suit)) & 15
+            counts[suit * NUM_RANKS + low] += naturals * change
+            wilds -= naturals
+        counts[WILD] += wilds * change
+        return
+    suit = np.int64(view.meld_suit[index])
+    for step in range(size):
+        place = (low + step) % tables.rule.num_places
+        kind = WILD if (fill >> place) & 1 else tables.place_kinds[suit, place]
+        counts[kind] += change
+
+
+@kernel
+def count_unseen(tables, view, unseen):
+    """Write into `unseen` (53) how many cards of each kind lie where the View does not say."""
+    for kind in range(NUM_KINDS):
+        unseen[kind] = tables.copies[kind] - np.int64(view.hand[kind])
+        for other in range(1, view.players):
+            unseen[kind] -= np.int64(view.known[other, kind])
+    for place in range(view.num_discards):
+        unseen[view.discards[place]] -= 1
+    if view.stock_public:
+        for place in range(view.num_stock):
+            unseen[view.stock[place]] -= 1
+    for index in range(view.num_melds):
+        count_meld(tables, view, index, unseen, -1)

@@ -7,7 +7,7 @@ from typing import Any
 from rummy_env.cards import KIND_TEXTS
 from rummy_env.engine.state import DRAW, LAYING, OVER, WINDOW
 from rummy_env.melds import pack_of
-from rummy_env.record import hand_text, meld_of
+from rummy_env.position import hand_text, meld_of
 from rummy_env.rules import Rules
 
 _ASKS = {WINDOW: "may have the discard", DRAW: "draws", LAYING: "lays the rest of the contract"}
