@@ -17,9 +17,9 @@ PYTEST_ARGS ?= -q -n auto --dist worksteal
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
-demo: $(INSTALLED) ## train a small player and measure it
+demo: $(INSTALLED) ## train a small player for about two minutes and measure it
 	$(BIN)/python training/train.py --config configs/train/demo.yaml --out runs/demo --fresh
-	$(BIN)/rummy evaluate --players runs/demo/agent random
+	@for opponent in random dumper greedy; do $(BIN)/rummy evaluate runs/demo/agent $$opponent --games 2000 || exit 1; done
 
 test: lint ## lint, then the tests (options: PYTEST_ARGS)
 	$(BIN)/pytest $(PYTEST_ARGS)

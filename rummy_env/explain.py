@@ -28,7 +28,11 @@ def why_illegal(rules: Rules, state: Any, move: int) -> str:
         return f"no buy window is open and seat {seat} has drawn"
     missing = [kind for kind in set(entry.cards) if state.hand[seat, kind] < entry.cards.count(kind)]
     if missing:
-        return f"{KIND_TEXTS[min(missing)]} is not in the hand of seat {seat} as often as the move needs it"
+        kind = min(missing)
+        held, wanted = int(state.hand[seat, kind]), entry.cards.count(kind)
+        if held == 0:
+            return f"{KIND_TEXTS[kind]} is not in the hand of seat {seat}"
+        return f"the hand of seat {seat} holds {held} of {KIND_TEXTS[kind]}; the move needs {wanted}"
     if entry.type == MoveType.LAY:
         return _lay(rules, state, entry, seat)
     if state.phase == LAYING:

@@ -126,7 +126,10 @@ class _Reader:
     def seats(self, name: str, players: int) -> int:
         bits = 0
         for value in self.listed(name):
-            bits |= 1 << self._whole(name, value, 0, players - 1)
+            seat = self._whole(name, value, 0, players - 1)
+            if bits >> seat & 1:
+                raise ValueError(f"{name} names seat {seat} twice")
+            bits |= 1 << seat
         return bits
 
     def numbers(self, name: str, players: int, least: int, most: int) -> list[int]:

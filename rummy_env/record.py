@@ -231,7 +231,7 @@ def _moves(where: str, given: Any, players: int) -> tuple[RecordedMove, ...]:
             restock = text.removeprefix(RESTOCK)
             continue
         parts = _MOVE.fullmatch(text)
-        if parts is None or int(parts[1]) >= players:
+        if parts is None or int(parts[1]) >= players or not text.isprintable():
             raise ValueError(f"{name} {text!r} must be a seat from 0 to {players - 1}, a space and a move")
         moves.append(RecordedMove(line, int(parts[1]), parts[2], restock))
         restock = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from rummy_env.learners import LearnerTables
 from rummy_env.moves import move_table
 from rummy_env.observation import observation_space
 from rummy_env.rewards import POINTS_PER_REWARD, ROUND_SCHEMES, check_reward, rewards_for
-from rummy_env.rules import Rules
+from rummy_env.rules import Rules, resolve_rules
 
 
 class RummyVecEnv(VecEnv):
@@ -25,7 +26,7 @@ class RummyVecEnv(VecEnv):
 
     def __init__(
         self,
-        rules: Rules,
+        rules: str | Path | Rules,
         num_envs: int,
         players: int | Sequence[int] = 4,
         opponents: Sequence[str] = ("greedy",),
@@ -37,7 +38,9 @@ class RummyVecEnv(VecEnv):
         lay_order: str = "any",
         shaping: str | None = None,
         gamma: float = 1.0,
+        overrides: Mapping[str, Any] | None = None,
     ):
+        rules = resolve_rules(rules, overrides)
         self._reward = check_reward(reward)
         self.tables = LearnerTables(
             rules, num_envs, players, opponents, rounds, seed, True, features, obs_dtype, lay_order, shaping, gamma

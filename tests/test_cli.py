@@ -177,7 +177,7 @@ def test_help_loads_nothing_heavy() -> None:
         ("evaluate greedy random --overrides max_buys=[", r"the value of max_buys cannot be read: '\['"),
         ("evaluate greedy random --fast", "No such option: --fast"),
         ("rules chess", "rules must be one of international, basic, .* not 'chess'"),
-        ("fly", "No such command 'fly'. Commands are evaluate, rules."),
+        ("fly", "No such command 'fly'. Commands are evaluate, rules, replay."),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line_and_code_2(capsys: Captured, words: str, message: str) -> None:

@@ -80,7 +80,7 @@ class Options:
     gamma: float = 0.999
     gae_lambda: float = 0.95
     clip_range: float = 0.2
-    ent_coef: float = 0.01
+    ent_coef: float = 0.01  # falls linearly to zero: explore first, then settle
     vf_coef: float = 0.5
     max_grad_norm: float = 0.5
     target_kl: float | None = None
@@ -336,7 +336,7 @@ class Run:
                 self.model.logger.record("imitation/loss", loss.item())
                 self.model.logger.record("imitation/agreement", float(np.mean(agreement)))
                 self.model.logger.dump(self.imitated)
-            if self.imitated >= next_checkpoint:
+            if next_checkpoint <= self.imitated < total:
                 next_checkpoint += options.checkpoint_decisions
                 self.save_checkpoint()
         forget_momenta(policy.optimizer)
@@ -517,6 +517,7 @@ class _Rollouts(BaseCallback):
         if run.options.evaluate_decisions and done >= run.next_evaluation:
             run.offer_agent()
             run.next_evaluation = done + run.options.evaluate_decisions
+        run.model.ent_coef = run.options.ent_coef * max(0.0, 1 - done / run.options.ppo_decisions)
         # every rollout has its own seeds, so that a resumed run draws what an uninterrupted one would have drawn
         torch.manual_seed(run.options.seed * 1_000_003 + done)
         np.random.seed((run.options.seed * 1_000_003 + done) % 2**32)

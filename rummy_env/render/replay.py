@@ -58,11 +58,13 @@ class Step:
 
     def text(self) -> str:
         """What happened, and the table after it with all hands."""
-        lines = table_text(self.rules, self.state).split("\n")
+        named = self.rules.name.isprintable()
+        rules = self.rules if named else self.rules.replace(name=_printable(self.rules.name))
+        lines = table_text(rules, self.state).split("\n")
         if self.end is not None:
             points = ", ".join(f"player {seat} {number}" for seat, number in enumerate(self.points))
             lines[1] = f"{_ENDS[self.end].format(int(self.state.last_out))} Points: {points}."
-        return "\n".join(_printable(line) for line in (*self._happened(), *lines))
+        return "\n".join((*self._happened(), *lines))
 
     def _happened(self) -> Iterator[str]:
         if self.move is None:
@@ -171,6 +173,6 @@ def _line(prompt: str) -> str:
         return "q"
 
 
-def _printable(line: str) -> str:
-    """A line without what could control a terminal: names come from files."""
-    return "".join(letter if letter.isprintable() else "?" for letter in line)
+def _printable(text: str) -> str:
+    """A text without what could control a terminal: it comes from a file."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

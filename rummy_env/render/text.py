@@ -65,7 +65,6 @@ def _piles(state: Any) -> str:
 def _seat(state: Any, seat: int) -> str:
     mark = ">" if seat == int(state.to_act) else " "
     down = "down" if int(state.down) >> seat & 1 else "    "
-    numbers = (
-        f"{int(state.hand_size[seat]):2d} cards  {down}  {int(state.buys[seat])} bought  score {int(state.scores[seat]):4d}"
-    )
+    hand = _plural(int(state.hand_size[seat]), "card")
+    numbers = f"{hand:>8}  {down}  {int(state.buys[seat])} bought  score {int(state.scores[seat]):4d}"
     return f"{mark} player {seat}  {numbers}"
