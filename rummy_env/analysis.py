@@ -80,7 +80,7 @@ def check_shaping(shaping: object, gamma: object) -> float:
     """The discount of potential-based shaping, or -1 for none. ValueError for what is not allowed."""
     if shaping not in SHAPINGS:
         raise ValueError(f"shaping must be None or 'distance', not {shaping!r}")
-    if isinstance(gamma, bool) or not isinstance(gamma, (int, float)) or not 0 <= gamma <= 1:
+    if isinstance(gamma, bool) or not isinstance(gamma, (int, float, np.floating)) or not 0 <= gamma <= 1:
         raise ValueError(f"gamma must be a number from 0 to 1, not {gamma!r}")
     return float(gamma) if shaping else -1.0
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from rummy_env.cards import KIND_TEXTS, WILD
+from rummy_env.engine.legal import legal
 from rummy_env.engine.state import DRAW, LAYING, OVER, WINDOW
 from rummy_env.engine.tables import compile_tables
 from rummy_env.engine.window import can_buy
@@ -77,6 +80,10 @@ def _lay(rules: Rules, state: Any, entry: Move, seat: int) -> str:
         return f"a meld needs {rules.min_naturals} naturals when laid (min_naturals)"
     if rules.max_wilds is not None and entry.cards.count(WILD) > rules.max_wilds:
         return f"a meld has at most {rules.max_wilds} wilds when laid (max_wilds)"
+    mask = np.zeros(len(move_table(rules)), np.int8)
+    legal(tables, state, mask)
+    if mask[move_table(rules).id(entry)]:
+        return "the melds of a contract are laid by rising move id (lay_order ascending)"
     return "the rest of the contract could not be laid with what would remain"
 
 

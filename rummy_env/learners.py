@@ -16,7 +16,7 @@ from rummy_env.engine.apply import NO_ORDER
 from rummy_env.engine.deal import start_game
 from rummy_env.engine.random import below, child_key
 from rummy_env.engine.state import MAX_PLAYERS, new_states, new_views
-from rummy_env.engine.tables import compile_tables
+from rummy_env.engine.tables import LAY_ORDERS, compile_tables
 from rummy_env.engine.view import view
 from rummy_env.game import check_players, game_key
 from rummy_env.kernel import kernel
@@ -189,6 +189,10 @@ class LearnerTables:
     ):
         self.rules, self.features = rules, check_features(features)
         self._gamma = check_shaping(shaping, gamma)
+        if lay_order not in LAY_ORDERS:
+            raise ValueError(f"lay_order must be one of {', '.join(LAY_ORDERS)}, not {lay_order!r}")
+        if not isinstance(skip_forced, bool):
+            raise ValueError(f"skip_forced must be True or False, not {skip_forced!r}")
         raw = check_obs_dtype(obs_dtype) == "uint8"
         counts = [players] if isinstance(players, int) else list(players)
         if not counts:

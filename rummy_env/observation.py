@@ -111,6 +111,8 @@ def _ends(pack: Pack) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
 
 def check_features(features: Sequence[str] | str) -> tuple[str, ...]:
     """The optional blocks asked for, in their order. ValueError lists those there are."""
+    if not isinstance(features, (str, list, tuple)):
+        raise ValueError(f"features must be a list out of {', '.join(FEATURES)}, not {features!r}")
     given = (features,) if isinstance(features, str) else tuple(features)
     unknown = [name for name in given if name not in FEATURES]
     if unknown:
@@ -147,7 +149,7 @@ def layout(rules: Rules, features: tuple[str, ...] = ()) -> Layout:
     add("older_discards", names, copies, "the other cards of the discard pile")
     if rules.stock_out == "turn_over":
         for place in range(_STOCK_PLACES):
-            add(f"stock_{place}", names, ones, f"the card {place} below the top of the stock, where its order is public")
+            add(f"stock_{place}", names, ones, f"card {place + 1} of the stock from its top, where its order is public")
     add("melded", names, copies, "cards in melds on the table, wilds apart")
     low, high = _ends(pack)
     for owner, whose in (("own", "own melds"), ("other", "melds of others")):
@@ -179,7 +181,12 @@ def layout(rules: Rules, features: tuple[str, ...] = ()) -> Layout:
         types = tuple(type_.name.lower() for type_ in MoveType)
         for back in range(HISTORY):
             scales = (1,) * (len(seats) + len(types)) + copies
-            add(f"history_{back}", (*seats, *types, *names), scales, f"the public move {back} before the last")
+            add(
+                f"history_{back}",
+                (*seats, *types, *names),
+                scales,
+                f"the public move {back} before the last" if back else "the last public move",
+            )
     return Layout(tuple(blocks))
 
 

@@ -512,7 +512,7 @@ def test_masks_reach_sb3_contrib() -> None:
 @pytest.mark.parametrize("wrapper", [lambda env: env, VecMonitor], ids=["alone", "VecMonitor"])
 def test_maskable_ppo_learns_and_is_evaluated(wrapper: Callable[[Any], Any]) -> None:
     """Illegal moves would raise; so all that it plays follows the masks. Warnings are errors."""
-    env = wrapper(RummyVecEnv(RULES, 4, [2, 3], ["greedy", "dumper"], seed=1))
+    env = wrapper(RummyVecEnv(SHORT, 4, [2, 3], ["greedy", "dumper"], seed=1))
     model = MaskablePPO(
         "MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu", policy_kwargs={"net_arch": [8]}
     )

@@ -2,7 +2,8 @@
 
 Uniform over the arrangements of physical cards (the copies of a kind told apart) that give the View and these facts: known
 cards stay in their hands, a public stock keeps its order, stock cards come from the pool that the stock was last formed
-of, and no seat holds more unseen pool cards than it has drawn unseen since. What the others' choices suggest is not weighed.
+of, no seat holds more unseen pool cards than it has drawn unseen since, and who is laying a contract holds the rest of it.
+What the others' choices suggest is not weighed.
 
 Which copies of a kind were in the pool is itself unknown where only some were. So the number of pool copies among the
 unseen cards of each kind is drawn first, weighed by how many arrangements it leaves (sums by kind and by seat, exact up to
@@ -16,10 +17,15 @@ import math
 import numpy as np
 
 from rummy_env.cards import NUM_KINDS
+from rummy_env.engine.legal import blocked_starts, used_ranks
 from rummy_env.engine.random import mix, shuffle
-from rummy_env.engine.state import HISTORY, MAX_CARDS, MAX_PLAYERS
+from rummy_env.engine.state import HISTORY, LAYING, MAX_CARDS, MAX_PLAYERS
 from rummy_env.engine.view import count_unseen
 from rummy_env.kernel import kernel
+from rummy_env.melds import can_form
+
+MOST_DRAWS = 100_000
+"""Draws that are thrown away at most until a seat that is laying a contract can go on with it."""
 
 
 @kernel
@@ -148,6 +154,31 @@ def determinize(tables, view, key, state):
         return False
     for pooled in range(MAX_CARDS + 1):
         weights[pooled] = math.exp(weights[pooled] - largest)
+    for _ in range(MOST_DRAWS):
+        deal_unseen(tables, view, unseen, hidden, by_kind, by_seat, weights, total, stream, state)
+        state.key = key
+        if lays_on(tables, state):
+            return True
+    return False
+
+
+@kernel
+def lays_on(tables, state):
+    """Whether a seat that is laying a contract holds the rest of it, which everybody knows; True in all other phases."""
+    if state.phase != LAYING:
+        return True
+    seat = np.int64(state.to_act)
+    groups = np.int64(state.groups_left)
+    runs = np.int64(state.runs_left)
+    hand = state.hand[seat].copy()
+    return can_form(tables, hand, groups, runs, used_ranks(tables, state), blocked_starts(tables, state))
+
+
+@kernel
+def deal_unseen(tables, view, unseen, hidden, by_kind, by_seat, weights, total, stream, state):
+    """One draw: copy what is public into the State and deal the unseen cards to the stock and the others' hands."""
+    players = np.int64(view.players)
+    in_stock = np.int64(0) if view.stock_public else np.int64(view.num_stock)
     pooled = np.int64(draw_index(stream, weights, MAX_CARDS + 1))
     pool_cards = np.zeros(MAX_CARDS, np.int8)
     other_cards = np.zeros(MAX_CARDS, np.int8)
@@ -155,7 +186,6 @@ def determinize(tables, view, key, state):
     shuffle(stream, pool_cards, pooled)
     shuffle(stream, other_cards, total - pooled)
     copy_public(view, state)
-    state.key = key
     pool_at = np.int64(0)
     if not view.stock_public:
         for place in range(in_stock):
@@ -177,7 +207,6 @@ def determinize(tables, view, key, state):
             state.hand[seat, other_cards[other_at]] += 1
             other_at += 1
         left -= own
-    return True
 
 
 @kernel

@@ -12,6 +12,9 @@ from rummy_env.engine.tables import MAX_LAY
 from rummy_env.kernel import kernel
 from rummy_env.melds import MAX_CONTRACT, can_form
 
+KEPT = 2
+"""In a mask, while it is sifted."""
+
 
 @kernel
 def laid_move(tables, state, index):
@@ -126,25 +129,34 @@ def can_complete(tables, hand, groups, runs, used, blocked, first):
 
 @kernel
 def keep_ascending(tables, state, hand, groups, runs, used, blocked, mask):
-    """Clear the lays of a mask from which the contract cannot be completed in order; returns how many were cleared."""
+    """Clear the lays of a mask from which the contract cannot be completed in order; returns how many were cleared.
+
+    Where none would be left, as in a position that was half laid in another order, all stay.
+    """
     first = np.int64(0)
     for index in range(state.num_melds):
         if (state.new_melds >> index) & 1:
             first = max(first, laid_move(tables, state, index))
     cleared = 0
+    kept = 0
     for move in range(tables.first_lay, tables.last_lay):
-        if not mask[move]:
+        if not mask[move] or move < first:
             continue
-        keep = False
-        if move >= first:
-            is_run = tables.move_suit[move] >= 0
-            take_lay(tables, hand, move, -1)
-            keep = can_complete(
-                tables, hand, groups - (0 if is_run else 1), runs - (1 if is_run else 0), used_after(tables, move, used),
-                blocked_after(tables, move, blocked), move,
-            )  # fmt: skip
-            take_lay(tables, hand, move, 1)
-        if not keep:
+        is_run = tables.move_suit[move] >= 0
+        take_lay(tables, hand, move, -1)
+        completes = can_complete(
+            tables, hand, groups - (0 if is_run else 1), runs - (1 if is_run else 0), used_after(tables, move, used),
+            blocked_after(tables, move, blocked), move,
+        )  # fmt: skip
+        take_lay(tables, hand, move, 1)
+        if completes:
+            mask[move] = KEPT
+            kept += 1
+    cleared = 0
+    for move in range(tables.first_lay, tables.last_lay):
+        if mask[move] == KEPT:
+            mask[move] = 1
+        elif mask[move] and kept > 0:
             mask[move] = 0
             cleared += 1
     return cleared
