@@ -284,6 +284,8 @@ class Game:
 
         It begins at this point: the rounds before it, and the record so far, are not in it. Equal seeds give equal games.
         """
+        if self.over:
+            raise ValueError("the game is over: there is nothing left to draw")
         if seed is None:
             raise ValueError("seed must be a whole number from 0 up, not None: a determinization can be repeated")
         key = game_key(seed)
