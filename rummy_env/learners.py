@@ -187,6 +187,8 @@ class LearnerTables:
         shaping: str | None = None,
         gamma: float = 1.0,
     ):
+        if not isinstance(rules, Rules):
+            raise ValueError(f"rules must be Rules (see rules.resolve_rules), not {rules!r}")
         self.rules, self.features = rules, check_features(features)
         self._gamma = check_shaping(shaping, gamma)
         if lay_order not in LAY_ORDERS:
@@ -194,19 +196,20 @@ class LearnerTables:
         if not isinstance(skip_forced, bool):
             raise ValueError(f"skip_forced must be True or False, not {skip_forced!r}")
         raw = check_obs_dtype(obs_dtype) == "uint8"
-        counts = [players] if isinstance(players, int) else list(players)
+        counts: list[Any] = list(players) if isinstance(players, (list, tuple)) else [players]
         if not counts:
             raise ValueError("players must be a number or a list of numbers, not an empty list")
         self._counts = np.array([check_players(rules, number) for number in counts], np.int64)
         if isinstance(num_tables, bool) or not isinstance(num_tables, int) or num_tables < 1:
             raise ValueError(f"num_tables must be a whole number from 1 up, not {num_tables!r}")
-        unknown = [name for name in opponents if name not in SCRIPTED]
-        if unknown or not opponents or isinstance(opponents, str):
+        named = isinstance(opponents, (list, tuple)) and opponents and all(name in SCRIPTED for name in opponents)
+        if not named:
             raise ValueError(f"opponents must be a list of names out of {', '.join(SCRIPTED)}, not {opponents!r}")
-        self._whole_games = rounds == "all"
         sequence = rules.sequence
-        chosen = list(sequence) if rounds in ("all", "random") else rounds
-        if isinstance(chosen, str) or not chosen or any(number not in sequence for number in chosen):
+        self._whole_games = isinstance(rounds, str) and rounds == "all"
+        chosen = list(sequence) if isinstance(rounds, str) and rounds in ("all", "random") else rounds
+        known = isinstance(chosen, (list, tuple)) and chosen and all(type(one) is int and one in sequence for one in chosen)
+        if not known:
             raise ValueError(f"rounds must be 'random', 'all' or a list out of {list(sequence)}, not {rounds!r}")
         self._rounds = np.array([sequence.index(number) for number in chosen], np.int64)
         self._opponents = np.array([SCRIPTED.index(name) for name in opponents], np.int64)
@@ -254,9 +257,13 @@ class LearnerTables:
 
     def step(self, moves: np.ndarray) -> None:
         """Play one legal move at every table. ValueError where one is not legal; then nothing is changed."""
-        moves = np.asarray(moves, np.int64)
-        if moves.shape != self.seats.shape or (moves < 0).any() or (moves >= self.masks.shape[1]).any():
-            raise ValueError(f"moves must be {len(self.seats)} ids below {self.masks.shape[1]}, not {moves!r}")
+        given = np.asarray(moves)
+        if given.dtype.kind not in "iu" or given.shape != self.seats.shape:
+            raise ValueError(f"moves must be {len(self.seats)} whole numbers, one for each table, not {moves!r}")
+        if (given < 0).any() or (given >= self.masks.shape[1]).any():
+            raise ValueError(f"moves must be ids below {self.masks.shape[1]}, not {moves!r}")
+        self._check_started()
+        moves = given.astype(np.int64)
         illegal = np.flatnonzero(self.masks[np.arange(len(moves)), moves] == 0)
         if len(illegal):
             text = move_table(self.rules).text(int(moves[illegal[0]]))
@@ -270,10 +277,15 @@ class LearnerTables:
         """int64 ``(tables,)``: what the scripted player `teacher` would choose in each learner's place."""
         if teacher not in SCRIPTED:
             raise ValueError(f"teacher must be one of {', '.join(SCRIPTED)}, not {teacher!r}")
+        self._check_started()
         moves = np.zeros(len(self.seats), np.int64)
         number = SCRIPTED.index(teacher)
         teach_all(self._tables, self.states, self.seats, self._scratch[0], self.masks, number, self._teacher_streams, moves)
         return moves
+
+    def _check_started(self) -> None:
+        if not self.states[0].players:
+            raise ValueError("no episode is on: call reset first")
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything that changes, by name: save copies of these and write them back to go on exactly from here."""

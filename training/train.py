@@ -421,7 +421,6 @@ class Run:
         if self.best is None or value > self.best:
             self.best = value
             self.write_agent(self.folder / AGENT)
-            self.save_checkpoint()
         shutil.rmtree(candidate)
 
     def measure(self, folder: Path) -> float:

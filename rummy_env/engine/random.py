@@ -22,7 +22,7 @@ _ONE = np.uint64(1)
 @wrapping_kernel
 def mix(key, counter):
     """The number at a position of a stream: 64 bits (Steele, Lea, Flood 2014, with Stafford's variant 13)."""
-    z = key + (counter + _ONE) * _GOLDEN
+    z = np.uint64(key) + (np.uint64(counter) + _ONE) * _GOLDEN  # from Python a key may come as a plain int
     z = (z ^ (z >> _S30)) * _MIX_1
     z = (z ^ (z >> _S27)) * _MIX_2
     return z ^ (z >> _S31)

@@ -64,6 +64,7 @@ def save_agent(
     folder.mkdir(parents=True, exist_ok=True)
     beside = folder / f".{WEIGHTS}.new"
     save_file(tensors, beside)
+    beside.chmod(0o644)
     beside.replace(folder / WEIGHTS)
     beside = folder / f".{DESCRIPTION}.new"
     beside.write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
@@ -94,6 +95,10 @@ def read_description(folder: Path) -> dict[str, Any]:
     for field, kind in (("moves", dict), ("observation", dict), ("network", dict), ("rules", dict)):
         if not isinstance(description.get(field), kind):
             raise ValueError(f"{path}: the field {field} is missing or not an object")
+    for field, name in (("moves", "number"), ("observation", "size")):
+        size = description[field].get(name)
+        if type(size) is not int or not 1 <= size <= 1_000_000:
+            raise ValueError(f"{path}: {field} {name} must be a whole number from 1 up, not {size!r}")
     network = description["network"]
     hidden = network.get("hidden")
     if network.get("type") != "mlp" or network.get("activation") != "relu":
@@ -155,7 +160,7 @@ def load_agent(folder: Path, rules: Rules, name: str | None = None) -> LearnedPl
         tensors = load_file(path)
     except FileNotFoundError:
         raise ValueError(f"{folder} is not a saved agent: it has no {WEIGHTS}") from None
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError, TypeError, AttributeError) as error:  # the last two: a type that NumPy lacks
         raise ValueError(f"{path} is damaged: {error}") from None
     _check_shapes(folder, description, tensors)
     count = len(tensors) // 2
