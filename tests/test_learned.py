@@ -260,6 +260,8 @@ DESCRIPTIONS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "no object": (lambda _: [], "format must be 'rummy-agent/1', not 'list'"),
     "another format": (edited("format", value="rummy-agent/2"), "format must be 'rummy-agent/1', not 'rummy-agent/2'"),
     "no moves": (edited("moves", value=None), "the field moves is missing or not an object"),
+    "no number of moves": (edited("moves", "number", value=None), "moves number must be a whole number from 1 up, not None"),
+    "no size": (edited("observation", "size", value=None), "observation size must be a whole number from 1 up, not None"),
     "no rules": (edited("rules", value="international"), "the field rules is missing or not an object"),
     "another network": (edited("network", "type", value="cnn"), "the network must be an mlp with relu, not 'cnn'"),
     "hidden": (edited("network", "hidden", value=[12, -8]), "network hidden must be a list of layer sizes"),

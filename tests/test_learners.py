@@ -307,8 +307,11 @@ def test_illegal_moves_are_refused_and_nothing_changes() -> None:
     text = re.escape(move_table(RULES).text(bad))
     with pytest.raises(ValueError, match=f"^table 1: {text} is not legal now$"):
         tables.step(np.array([good[0], bad, good[2]]))
-    for moves in ([good[0], -1, good[2]], [good[0], tables.masks.shape[1], good[2]], good[:2], [good], int(good[0])):
-        with pytest.raises(ValueError, match=f"^moves must be 3 ids below {len(move_table(RULES))}"):
+    for moves in ([good[0], -1, good[2]], [good[0], tables.masks.shape[1], good[2]]):
+        with pytest.raises(ValueError, match=f"^moves must be ids below {len(move_table(RULES))}"):
+            tables.step(np.array(moves))
+    for moves in (good[:2], [good], int(good[0]), good + 0.5, good > 0):
+        with pytest.raises(ValueError, match=r"^moves must be 3 whole numbers, one for each table"):
             tables.step(np.array(moves))
     with pytest.raises(ValueError, match=r"^teacher must be one of random, dumper, greedy, not 'planner'"):
         tables.teach("planner")
@@ -318,8 +321,10 @@ def test_illegal_moves_are_refused_and_nothing_changes() -> None:
 
 
 def test_before_the_first_reset_no_move_is_legal() -> None:
-    with pytest.raises(ValueError, match=r"^table 0: stock is not legal now"):
+    with pytest.raises(ValueError, match=r"^no episode is on: call reset first"):
         LearnerTables(RULES, 1).step(np.zeros(1, np.int64))
+    with pytest.raises(ValueError, match=r"^no episode is on: call reset first"):
+        LearnerTables(RULES, 1).teach("greedy")
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
@@ -332,6 +337,18 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"players": "4"}, "players must be a whole number, not '4'"),
     ({"players": [4.0]}, "players must be a whole number, not 4.0"),
     ({"players": True}, "players must be a whole number, not True"),
+    ({"players": 4.0}, "players must be a whole number, not 4.0"),
+    ({"players": None}, "players must be a whole number, not None"),
+    ({"opponents": None}, "opponents must be a list of names .*not None"),
+    ({"opponents": 5}, "opponents must be a list of names .*not 5"),
+    ({"rounds": 5}, "rounds must be .*not 5"),
+    ({"rounds": [True]}, r"rounds must be .*not \[True\]"),
+    ({"rounds": [1.0]}, r"rounds must be .*not \[1.0\]"),
+    ({"features": None}, "features must be a list out of analysis, history, not None"),
+    ({"lay_order": ["ascending"]}, "lay_order must be one of any, ascending, not"),
+    ({"shaping": "points"}, "shaping must be None or 'distance', not 'points'"),
+    ({"gamma": 2}, "gamma must be a number from 0 to 1, not 2"),
+    ({"obs_dtype": "float64"}, "obs_dtype must be one of float32, uint8, not 'float64'"),
     ({"opponents": []}, "opponents must be a list of names out of random, dumper, greedy"),
     ({"opponents": "greedy"}, "opponents must be a list of names"),
     ({"opponents": ["greedy", "nobody"]}, "opponents must be a list of names .*nobody"),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
@@ -254,8 +255,9 @@ def test_every_face_asks_in_ascending_order(face: str) -> None:
 
 
 HALF_LAID = {
-    "rules": "international", "round": 1, "phase": "laying", "to_act": 0, "hands": ["3c 3c 3h Js 9s", "8c Qc"], "stock": "Kh Tc Kc 4d",
-    "discards": "7c", "melds": [{"owner": 0, "meld": "G5 5d5s**"}], "laid_this_turn": ["G5 5d5s**"], "turns": [1, 0],
+    "rules": "international", "round": 1, "phase": "laying", "to_act": 0, "hands": ["3c 3c 3h Js 9s", "8c Qc"],
+    "stock": "Kh Tc Kc 4d", "discards": "7c", "melds": [{"owner": 0, "meld": "G5 5d5s**"}],
+    "laid_this_turn": ["G5 5d5s**"], "turns": [1, 0],
 }  # fmt: skip
 """The only meld that can follow has a lower id."""
 
@@ -400,8 +402,6 @@ def test_uint8_in_the_aec_environment() -> None:
 
 @pytest.mark.parametrize("features", [(), BOTH], ids=["plain", "all features"])
 def test_the_libraries_accept_it(features: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    import gymnasium
-
     name = "rummy_env/International-v0"
     gymnasium_check(gymnasium.make(name, players=3, obs_dtype="uint8", features=features, lay_order="ascending").unwrapped)
     gymnasium_check(gymnasium.make(name, players=2, shaping="distance", gamma=0.99, features=features).unwrapped)
