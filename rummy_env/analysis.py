@@ -5,15 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from rummy_env.cards import NUM_KINDS, NUM_RANKS, WILD
+from rummy_env.engine.state import LAYING
 from rummy_env.kernel import kernel
 from rummy_env.melds import MAX_CONTRACT, contract_gap, mark_needed
 
 
 @kernel
+def contract_left(tables, view):
+    """Groups and runs that oneself has still to lay: those of the contract, or what is left of it while laying."""
+    if view.phase == LAYING and view.to_act == 0:
+        return np.int64(view.groups_left), np.int64(view.runs_left)
+    contract = np.int64(view.round_number) - 1
+    return tables.contracts[contract, 0], tables.contracts[contract, 1]
+
+
+@kernel
 def cards_missing(tables, view, hand, picks):
     """How many cards a hand is away from the contract of the round; `picks` as for `contract_gap`."""
-    contract = np.int64(view.round_number) - 1
-    groups, runs = tables.contracts[contract, 0], tables.contracts[contract, 1]
+    groups, runs = contract_left(tables, view)
     gap = contract_gap(tables, hand, groups, runs, 0, 0, picks)
     return max(np.int64(0), gap - np.int64(hand[WILD]))
 
@@ -62,8 +71,7 @@ def wants_discard(tables, view):
 @kernel
 def needed_cards(tables, view, hand, needed):
     """Count into `needed` (53) the cards of a hand that the nearest way to the contract uses, all wilds among them."""
-    contract = np.int64(view.round_number) - 1
-    groups, runs = tables.contracts[contract, 0], tables.contracts[contract, 1]
+    groups, runs = contract_left(tables, view)
     picks = np.zeros(MAX_CONTRACT, np.int64)
     gap = contract_gap(tables, hand, groups, runs, 0, 0, picks)
     mark_needed(tables, hand, groups, runs, 0, picks, needed)

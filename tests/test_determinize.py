@@ -158,6 +158,11 @@ def met(situation: str, tables: Tables, state: Any, seat: int) -> bool:
         return False
     if situation == "pool":
         return True
+    if situation == "unsure wilds":  # several pool copies and several others, of which some lie hidden
+        hands, stock = outcome(state, seat)
+        hidden = sum(part.count(WILD) for part in (*hands, stock))
+        pool, copies = int(state.pool[WILD]), int(tables.copies[WILD])
+        return copies - pool > 1 and hidden > 1 and max(0, hidden - copies + pool) < min(pool, hidden)
     if len(ways) == len(arrangements(tables, state, seat, limits=False)):
         return False
     if situation == "limits":
@@ -220,6 +225,7 @@ CASES = [
     *((pack, situation, number) for pack in FIVE for situation in ("deal", "known cards", "pool") for number in (0, 1)),
     *((pack, "limits", 0) for pack in ("one pack, three players", "two packs, three players")),
     *((pack, "unsure copies", 0) for pack in ("two packs", "two packs, three players", "wilds")),
+    *(("wilds", "unsure wilds", number) for number in (0, 1, 2)),
     *(("melds", situation, number) for situation in ("melds", "melds, new stock") for number in (0, 1)),
     *(("half laid", "half laid", number) for number in (0, 1)),
 ]  # fmt: skip

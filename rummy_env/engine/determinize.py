@@ -18,7 +18,7 @@ import numpy as np
 
 from rummy_env.cards import NUM_KINDS
 from rummy_env.engine.legal import blocked_starts, used_ranks
-from rummy_env.engine.random import mix, shuffle
+from rummy_env.engine.random import child_key, mix, shuffle
 from rummy_env.engine.state import HISTORY, LAYING, MAX_CARDS, MAX_PLAYERS
 from rummy_env.engine.view import count_unseen
 from rummy_env.kernel import kernel
@@ -115,7 +115,7 @@ def determinize(tables, view, key, state):
     Returns False, with the State unfinished, where no arrangement agrees.
     """
     stream = np.zeros(2, np.uint64)
-    stream[0] = key
+    stream[0] = child_key(key, np.uint64(0))  # not the drawn game's own stream, which its next new stock will use
     players = np.int64(view.players)
     unseen = np.zeros(NUM_KINDS, np.int64)
     count_unseen(tables, view, unseen)
