@@ -39,11 +39,12 @@ class RummyVecEnv(VecEnv):
         shaping: str | None = None,
         gamma: float = 1.0,
         overrides: Mapping[str, Any] | None = None,
+        skip_forced: bool = True,
     ):
         rules = resolve_rules(rules, overrides)
         self._reward = check_reward(reward)
         self.tables = LearnerTables(
-            rules, num_envs, players, opponents, rounds, seed, True, features, obs_dtype, lay_order, shaping, gamma
+            rules, num_envs, players, opponents, rounds, seed, skip_forced, features, obs_dtype, lay_order, shaping, gamma
         )
         self._returns = np.zeros(num_envs)
         self._lengths = np.zeros(num_envs, np.int64)

@@ -409,6 +409,18 @@ def test_without_a_discard_both_distances_are_the_same() -> None:
     assert found["distance"] == {"now": 1, "with the top discard": 1}
 
 
+def test_while_laying_the_distance_is_to_what_is_left_of_the_contract() -> None:
+    """Two groups, one of them laid: the nines in hand are the other one. Another seat sees its own whole contract."""
+    position = {"round": 1, "hands": ["7c 7d 7h 9s 9d 9c Ks", "Jc Jd 4c"], "discards": "", "to_act": 0}
+    game = Game.from_position({"rules": "international", **position})
+    game.play("lay G7 7c7d7h")
+    assert game.phase == "laying"
+    laying = analysis(game.position())
+    assert laying["distance"] == {}  # nothing is missing
+    assert laying["needed"] == {"9c": 1, "9d": 1, "9s": 1}
+    assert analysis(game.position(), 1)["distance"] == {"now": 3, "with the top discard": 3}
+
+
 def test_every_seat_sees_its_own_hand() -> None:
     position = {"round": 1, "hands": ["7c 7d 7h 9s 9d 9c", "Jc Jd Ks 3h"], "discards": "Js"}
     assert analysis(position, 0)["distance"] == {}
