@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rummy_env.cards import NUM_KINDS, NUM_RANKS, WILD
+from rummy_env.engine.legal import open_ends
 from rummy_env.engine.state import LAYING
 from rummy_env.kernel import kernel
 from rummy_env.melds import MAX_CONTRACT, contract_gap, mark_needed
@@ -30,7 +31,6 @@ def cards_missing(tables, view, hand, picks):
 @kernel
 def accepted(tables, view, kind):
     """Whether some meld on the table would take a card of this kind from oneself."""
-    places = tables.rule.num_places
     for index in range(view.num_melds):
         if tables.rule.layoff_own_only and view.meld_owner[index] != 0:
             continue
@@ -40,17 +40,11 @@ def accepted(tables, view, kind):
             if size < tables.rule.group_max and (kind == WILD or kind % NUM_RANKS == low):
                 return True
             continue
-        if size >= places:
-            continue
         suit = np.int64(view.meld_suit[index])
-        before = low - 1
-        after = low + size
-        if tables.rule.circular:
-            before = (before + places) % places
-            after = after % places
+        before, after = open_ends(tables, view, index)
         if before >= 0 and (kind == WILD or tables.place_kinds[suit, before] == kind):
             return True
-        if after < places and (kind == WILD or tables.place_kinds[suit, after] == kind):
+        if after >= 0 and (kind == WILD or tables.place_kinds[suit, after] == kind):
             return True
     return False
 

@@ -17,6 +17,7 @@ from gymnasium import spaces
 
 from rummy_env.analysis import accepted, cards_missing, needed_cards
 from rummy_env.cards import KIND_TEXTS, NUM_KINDS, NUM_RANKS, NUM_SUITS, RANKS, SUITS
+from rummy_env.engine.legal import open_ends
 from rummy_env.engine.state import HISTORY, MAX_PLAYERS, PHASES
 from rummy_env.engine.tables import MAX_LAY, MAX_PLACES
 from rummy_env.engine.view import count_meld, count_unseen
@@ -411,7 +412,6 @@ def encode_table(tables, plan, view, out):
     """Cards in melds, and what the melds accept."""
     starts = plan.starts
     counts = np.zeros(NUM_KINDS, np.int64)
-    places = tables.rule.num_places
     for index in range(view.num_melds):
         count_meld(tables, view, index, counts, 1)
         own = view.meld_owner[index] == 0
@@ -421,17 +421,11 @@ def encode_table(tables, plan, view, out):
             if size < tables.rule.group_max:
                 add_one(plan, out, starts[_OWN_GROUPS if own else _OTHER_GROUPS] + plan.rank_index[low])
             continue
-        if size >= places:
-            continue
         suit = np.int64(view.meld_suit[index])
-        before = low - 1
-        after = low + size
-        if tables.rule.circular:
-            before = (before + places) % places
-            after = after % places
+        before, after = open_ends(tables, view, index)
         if before >= 0:
             add_one(plan, out, starts[_OWN_BELOW if own else _OTHER_BELOW] + plan.low_index[suit, before])
-        if after < places:
+        if after >= 0:
             add_one(plan, out, starts[_OWN_ABOVE if own else _OTHER_ABOVE] + plan.high_index[suit, after])
     for at in range(plan.num_kinds):
         if counts[plan.kinds[at]]:

@@ -224,7 +224,7 @@ def interrupted(*words: str) -> tuple[int, str, str]:
             bar += os.read(leader, 4096).decode(errors="replace")
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=600)
     finally:
         process.kill()
         process.wait()

@@ -238,7 +238,7 @@ class Terminal:
     def rest(self, keys: str = "") -> int:
         """Press the last keys; the exit code. The terminal is then as it was."""
         os.write(self.leader, keys.encode())
-        code = self.process.wait(timeout=60)
+        code = self.process.wait(timeout=600)
         assert self.termios.tcgetattr(self.follower) == self.before
         return code
 

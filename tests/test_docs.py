@@ -93,7 +93,7 @@ def test_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.Mo
                 if command in NOT_RUN:
                     continue
                 ran = subprocess.run(
-                    shlex.split(command), env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=300
+                    shlex.split(command), env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=900
                 )
                 assert ran.returncode == 0, f"{page.name}: {command}\n{ran.stdout}\n{ran.stderr}"
                 assert "Traceback" not in ran.stderr and "Error" not in ran.stderr, ran.stderr

@@ -146,7 +146,7 @@ def play_elsewhere(agent: Path, blocked: list[str], number: int, **environment: 
     file = agent.parent / "positions.npz"
     np.savez(file, views=views.view(np.uint8), masks=masks)
     command = [sys.executable, "-W", "error", "-c", PLAY, json.dumps(blocked), str(agent), str(file)]
-    out = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=120)
+    out = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=900)
     assert out.returncode == 0, out.stderr
     moves = load_agent(agent, RULES).act_many(views, masks).tolist()
     assert len(set(moves)) >= 5

@@ -614,6 +614,6 @@ print(json.dumps([forked, status, spawned, process.exitcode, shape]))
 def test_a_process_forked_after_threaded_use_still_works() -> None:
     """Kernels in two threads at once give what each gives alone; a child forked after that plays on, and so does one of
     Stable-Baselines3's `SubprocVecEnv`."""
-    out = subprocess.run([sys.executable, "-W", "error", "-c", FORK], capture_output=True, text=True, timeout=120)
+    out = subprocess.run([sys.executable, "-W", "error", "-c", FORK], capture_output=True, text=True, timeout=900)
     assert out.returncode == 0, out.stderr
     assert json.loads(out.stdout) == ["same", 0, True, 0, [2, layout(RULES).size]]

@@ -91,13 +91,30 @@ def legal_discards(tables, state, seat, mask):
 
 
 @kernel
+def open_ends(tables, table, index):
+    """The places of the cards that a run accepts below and above it, each -1 where it accepts none.
+
+    `table` is a State or a View. A run grows to all places of its suit at most.
+    """
+    places = tables.rule.num_places
+    low = np.int64(table.meld_low[index])
+    size = np.int64(table.meld_size[index])
+    if size >= places:
+        return np.int64(-1), np.int64(-1)
+    before = low - 1
+    after = low + size
+    if tables.rule.circular:
+        return (before + places) % places, after % places
+    return before, after if after < places else np.int64(-1)
+
+
+@kernel
 def legal_layoffs(tables, state, seat, mask):
     """The cards that melds on the table accept: a card of the rank, the next at either end, a wild in its place."""
     hand = state.hand[seat]
     if tables.rule.final_discard and state.hand_size[seat] == 1:
         return 0
     count = 0
-    places = tables.rule.num_places
     for index in range(state.num_melds):
         if tables.rule.layoff_own_only and state.meld_owner[index] != seat:
             continue
@@ -113,21 +130,15 @@ def legal_layoffs(tables, state, seat, mask):
             if hand[WILD] > 0:
                 count += set_bit(mask, tables.off_group_wild[low])
             continue
-        if size >= places:
-            continue
         suit = np.int64(state.meld_suit[index])
-        before = low - 1
-        after = low + size
-        if tables.rule.circular:
-            before = (before + places) % places
-            after = after % places
+        before, after = open_ends(tables, state, index)
         if before >= 0:
             kind = tables.place_kinds[suit, before]
             if kind >= 0 and hand[kind] > 0:
                 count += set_bit(mask, tables.off_low[suit, before])
             if hand[WILD] > 0:
                 count += set_bit(mask, tables.off_low_wild[suit, before])
-        if after < places:
+        if after >= 0:
             kind = tables.place_kinds[suit, after]
             if kind >= 0 and hand[kind] > 0:
                 count += set_bit(mask, tables.off_high[suit, after])
