@@ -535,7 +535,8 @@ def test_shaping_telescopes_in_learner_tables(gamma: float, rounds: str) -> None
 
 
 def test_the_potential_in_round_1_is_what_a_plain_count_gives() -> None:
-    """Two groups of three: the naturals that the best two lack, less the wilds, over 12; 0 after laying down."""
+    """Two groups of three: the naturals that the best two (while laying: what is left of them) lack, less the
+    wilds, over 12; 0 after laying down."""
     tables = LearnerTables(RULES, 10, 3, rounds=[1], seed=8, shaping="distance")
     rng, seen = np.random.default_rng(1), Counter()  # type: ignore[var-annotated]
     tables.reset()
@@ -545,7 +546,8 @@ def test_the_potential_in_round_1_is_what_a_plain_count_gives() -> None:
             hand = state.hand[seat].astype(int)
             counts = hand[:WILD].reshape(4, 13).sum(axis=0)
             lacks = sorted(max(0, 3 - count) for count in [*counts, *(count - 3 for count in counts if count >= 3)])
-            expected = 0.0 if state.down >> seat & 1 else -max(0, lacks[0] + lacks[1] - hand[WILD]) / 12
+            left = int(state.groups_left) if state.phase == LAYING else 2
+            expected = 0.0 if state.down >> seat & 1 else -max(0, sum(lacks[:left]) - hand[WILD]) / 12
             assert tables.arrays()["potentials"][index] == pytest.approx(expected)
             seen[round(expected * 12)] += 1
         tables.step(np.array([eager(mask, rng) for mask in tables.masks]))

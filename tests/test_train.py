@@ -3,6 +3,7 @@ what it refuses."""
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import os
@@ -260,7 +261,8 @@ def test_ctrl_c_keeps_the_last_checkpoint_and_says_how_to_go_on(tmp_path: Path, 
     config = write(tmp_path / "config.yaml", {**TINY, "imitation_decisions": 160, "ppo_decisions": 10_000_000})
     folder = tmp_path / "run"
     command = [sys.executable, str(SCRIPT), "--config", str(config), "--out", str(folder), "--quiet"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    hear = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # also where these tests ignore it
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=hear)
     try:
         deadline = time.monotonic() + 900  # kernels may have to be compiled first
         while decisions(folder) < 200 and process.poll() is None and time.monotonic() < deadline:
