@@ -55,14 +55,14 @@ def test_who_follows_whom_varies_between_deals_only() -> None:
 
 
 def test_copies_of_the_last_player_fill_the_table() -> None:
-    result = play_match(RULES, ["random", "dumper"], deals=2, players_at_table=4)
+    result = play_match(RULES, ["random", "dumper"], deals=2, seats=4)
     for tables in result.seating:
         assert tables.shape == (4, 4)
         assert (tables == 0).sum(axis=0).tolist() == [1, 1, 1, 1] == (tables == 0).sum(axis=1).tolist()
 
 
 def test_more_players_than_seats_meet_in_every_choice() -> None:
-    result = play_match(RULES, ["random", "dumper", "dumper", "dumper"], deals=2, players_at_table=2)
+    result = play_match(RULES, ["random", "dumper", "dumper", "dumper"], deals=2, seats=2)
     for tables in result.seating:
         assert sorted(map(tuple, tables.tolist())) == list(permutations(range(4), 2))
 
@@ -121,8 +121,8 @@ def test_more_deals_go_on_from_fewer() -> None:
 
 
 def test_outside_players_play_the_match_of_the_compiled_loops() -> None:
-    compiled = play_match(RULES, ["greedy", "random"], deals=10, players_at_table=4, rounds="random")
-    assert same(compiled, play_match(RULES, [outside_greedy(), "random"], deals=10, players_at_table=4))
+    compiled = play_match(RULES, ["greedy", "random"], deals=10, seats=4, rounds="random")
+    assert same(compiled, play_match(RULES, [outside_greedy(), "random"], deals=10, seats=4))
     both = play_match(RULES, [outside_greedy("one"), outside_greedy("two")], deals=4, rounds="all")
     assert same(play_match(RULES, ["greedy", "greedy"], deals=4, rounds="all"), both)
 
@@ -195,8 +195,8 @@ def test_random_rounds_are_drawn_from_those_of_the_rules() -> None:
         ([], {"games": 2}, "a match needs players, none are given"),
         (["greedy"], {"games": 2}, "seats must be from 2 to 6, not 1 listed"),
         (["greedy"] * 7, {"games": 2}, "seats must be from 2 to 6, not 7 listed"),
-        (["greedy", "random"], {"games": 2, "players_at_table": 7}, "seats must be from 2 to 6, not 7"),
-        (["greedy", "random"], {"games": 2, "players_at_table": 2.0}, "seats must be a whole number, not 2.0"),
+        (["greedy", "random"], {"games": 2, "seats": 7}, "seats must be from 2 to 6, not 7"),
+        (["greedy", "random"], {"games": 2, "seats": 2.0}, "seats must be a whole number, not 2.0"),
         (["greedy", "nobody"], {"games": 2}, "no such player: 'nobody'"),
         (["greedy", "random"], {"games": 0}, "games must be a whole number from 1 up, not 0"),
         (["greedy", "random"], {"deals": True}, "deals must be a whole number from 1 up, not True"),
@@ -335,7 +335,7 @@ def test_summary_of_a_match_by_hand() -> None:
 
 def test_the_counts_are_those_of_the_games() -> None:
     """One goes out at most in a round, who is out has laid down and no points, and greedy needs turns for that."""
-    result = play_match(RULES, ["greedy", "random"], deals=30, players_at_table=3, rounds="all")
+    result = play_match(RULES, ["greedy", "random"], deals=30, seats=3, rounds="all")
     outs = result.tallies[..., OUT].sum(axis=-1)
     assert ((outs >= 0) & (outs <= 7)).all() and outs.sum() > 0
     assert (result.tallies[..., OUT] <= result.tallies[..., DOWN]).all()

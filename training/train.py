@@ -433,7 +433,7 @@ class Run:
                 [folder, options.evaluate_opponent],
                 games=options.evaluate_games,
                 seed=options.seed + 1_000_000,
-                players_at_table=seats,
+                seats=seats,
             )
             values.append(-summarize(result).differences[0].points.mean)
         return float(np.mean(values))

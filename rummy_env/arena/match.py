@@ -272,20 +272,20 @@ def play_match(
     games: int | None = None,
     deals: int | None = None,
     seed: int = 0,
-    players_at_table: int | None = None,
+    seats: int | None = None,
     rounds: Rounds = "random",
     names: Sequence[str] | None = None,
     chunk: int | None = None,
     progress: Progress | None = None,
 ) -> MatchResult:
-    """Play a whole match; the arguments are those of `Match`, `players_at_table` its seats."""
+    """Play a whole match; the arguments are those of `Match`."""
     match = Match(
         rules,
         players,
         games=games,
         deals=deals,
         seed=seed,
-        seats=players_at_table,
+        seats=seats,
         rounds=rounds,
         names=names,
         chunk=chunk,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -128,10 +129,13 @@ def check_agent(folder: Path, description: Mapping[str, Any], rules: Rules) -> N
             f"{folder} was made for another move table ({moves.get('number')} moves, {moves.get('fingerprint')}) than "
             f"the rules {rules.name!r} have ({len(table)} moves, {table.fingerprint})"
         )
-    if observation.get("blocks") != shape.describe():
+    own, theirs = observation.get("blocks"), shape.describe()
+    if own != theirs:
+        pairs = zip_longest(own if isinstance(own, list) else [], theirs)
+        made, has = next((pair for pair in pairs if pair[0] != pair[1]), (own, theirs))
         raise ValueError(
             f"{folder} was made for another observation layout ({observation.get('size')} numbers) than the rules "
-            f"{rules.name!r} have ({shape.size} numbers)"
+            f"{rules.name!r} have ({shape.size} numbers): its block {made} against {has}"
         )
 
 
