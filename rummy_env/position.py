@@ -5,7 +5,9 @@ A position that exceeds the pack or contradicts its rules is refused with a Valu
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,17 +41,23 @@ _REQUIRED = ("rules", "hands", "to_act")
 
 def hand_text(pack: Pack, counts: Sequence[int] | np.ndarray) -> str:
     """A hand by suit c d h s, low to high in the rank order of the rules, wilds last."""
-    ranks = list(dict.fromkeys(pack.places))
-    kinds = [suit * NUM_RANKS + rank for suit in range(NUM_SUITS) for rank in ranks]
-    return cards_text(kind for kind in (*kinds, WILD) for _ in range(int(counts[kind])))
+    numbers = np.asarray(counts).tolist()
+    return cards_text(kind for kind in _hand_order(pack) if numbers[kind] for _ in range(numbers[kind]))
+
+
+@cache
+def _hand_order(pack: Pack) -> tuple[int, ...]:
+    """All kinds in the order of a hand's text."""
+    ranks = dict.fromkeys(pack.places)
+    return (*(suit * NUM_RANKS + rank for suit in range(NUM_SUITS) for rank in ranks), WILD)
 
 
 def meld_of(pack: Pack, state: Any, index: int) -> Meld:
     """The meld in place `index` of a State or View."""
-    low, size = int(state.meld_low[index]), int(state.meld_size[index])
-    fill = int(state.meld_fill[index])
-    if state.meld_run[index]:
-        suit = int(state.meld_suit[index])
+    low, size = int(state["meld_low"][index]), int(state["meld_size"][index])
+    fill = int(state["meld_fill"][index])
+    if state["meld_run"][index]:
+        suit = int(state["meld_suit"][index])
         places = pack.run_places(low, size)
         cards = tuple(WILD if fill >> place & 1 else pack.natural(suit, place) for place in places)
         return Meld(True, suit, low, cards)
@@ -59,9 +67,15 @@ def meld_of(pack: Pack, state: Any, index: int) -> Meld:
 
 def rules_fields(rules: Rules) -> dict[str, Any]:
     """The fields `rules` and `overrides` of a position: a preset's name and what differs from it."""
+    name, overrides = _rules_fields(rules)
+    return {"rules": name, "overrides": copy.deepcopy(overrides)}
+
+
+@lru_cache(maxsize=64)
+def _rules_fields(rules: Rules) -> tuple[str, dict[str, Any]]:
     name = rules.name if rules.name in PRESETS else "basic" if rules.contracts is None else "international"
     base, own = PRESETS[name].to_dict(), rules.to_dict()
-    return {"rules": name, "overrides": {field: own[field] for field in own if own[field] != base[field]}}
+    return name, {field: own[field] for field in own if own[field] != base[field]}
 
 
 def _seats(bits: int) -> list[int]:
@@ -71,30 +85,30 @@ def _seats(bits: int) -> list[int]:
 def position_of(rules: Rules, state: Any) -> dict[str, Any]:
     """The full position of a State, with every field; after the game its phase is ``over``."""
     pack = pack_of(rules)
-    players = int(state.players)
-    melds = [meld_of(pack, state, index) for index in range(state.num_melds)]
+    players = int(state["players"])
+    melds = [meld_of(pack, state, index) for index in range(state["num_melds"])]
     return {
         **rules_fields(rules),
-        "round": int(state.round_number),
-        "dealer": int(state.dealer),
-        "phase": PHASES[state.phase],
-        "to_act": None if state.phase == OVER else int(state.to_act),
-        "turn": int(state.turn),
-        "discarder": None if state.discarder < 0 else int(state.discarder),
-        "passed": _seats(state.passed),
-        "hands": [hand_text(pack, state.hand[seat]) for seat in range(players)],
-        "stock": cards_text(state.stock[: state.num_stock]),
-        "discards": cards_text(state.discards[: state.num_discards]),
-        "melds": [{"owner": int(state.meld_owner[index]), "meld": meld.text(pack)} for index, meld in enumerate(melds)],
-        "down": _seats(state.down),
-        "laid_this_turn": [melds[index].text(pack) for index in _seats(state.new_melds)],
-        "taken": None if state.taken < 0 else KIND_TEXTS[state.taken],
-        "buys": [int(number) for number in state.buys[:players]],
-        "turns": [int(number) for number in state.turns[:players]],
-        "scores": [int(number) for number in state.scores[:players]],
-        "reshuffles": int(state.reshuffles),
-        "acted": _seats(state.acted),
-        "acted_this_turn": bool(state.acted_now),
+        "round": int(state["round_number"]),
+        "dealer": int(state["dealer"]),
+        "phase": PHASES[state["phase"]],
+        "to_act": None if state["phase"] == OVER else int(state["to_act"]),
+        "turn": int(state["turn"]),
+        "discarder": None if state["discarder"] < 0 else int(state["discarder"]),
+        "passed": _seats(state["passed"]),
+        "hands": [hand_text(pack, state["hand"][seat]) for seat in range(players)],
+        "stock": cards_text(state["stock"][: state["num_stock"]]),
+        "discards": cards_text(state["discards"][: state["num_discards"]]),
+        "melds": [{"owner": int(state["meld_owner"][index]), "meld": meld.text(pack)} for index, meld in enumerate(melds)],
+        "down": _seats(state["down"]),
+        "laid_this_turn": [melds[index].text(pack) for index in _seats(state["new_melds"])],
+        "taken": None if state["taken"] < 0 else KIND_TEXTS[state["taken"]],
+        "buys": [int(number) for number in state["buys"][:players]],
+        "turns": [int(number) for number in state["turns"][:players]],
+        "scores": [int(number) for number in state["scores"][:players]],
+        "reshuffles": int(state["reshuffles"]),
+        "acted": _seats(state["acted"]),
+        "acted_this_turn": bool(state["acted_now"]),
     }
 
 

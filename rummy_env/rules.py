@@ -46,6 +46,9 @@ class FrozenMap(Mapping[K, V]):
     def __len__(self) -> int:
         return len(self._map)
 
+    def __eq__(self, other: object) -> bool:
+        return self._map == (other._map if isinstance(other, FrozenMap) else other)
+
     def __hash__(self) -> int:
         return hash(frozenset(self._map.items()))
 

@@ -248,7 +248,6 @@ class _Lockstep:
     def _make_move(self, move: str) -> None:
         """The move on both sides. The end of a round is compared here, and the reference then deals the next."""
         game, table = self.game, self.table
-        self.position = game.position()
         self.restock = None
         if table.needs_restock(move) is not None:
             again = game.clone()
@@ -303,6 +302,7 @@ class _Lockstep:
         )
         if not legal:
             raise _Disagree({"error": "no legal move"}, {"error": "no legal move"})
+        self.position = ours  # before the next move
         if table.phase == "window" and not table.passed:
             self.count["windows"] += 1
         if self.chance.random() < 0.03:

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import torch
 import yaml
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from sb3_contrib import MaskablePPO
@@ -253,8 +253,8 @@ class Run:
         self._lock: int | None = None
         self.progress = Progress(
             TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
+            BarColumn(bar_width=10),  # with the rest, a line of 80 characters
+            TaskProgressColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.fields[note]}"),
@@ -330,7 +330,7 @@ class Run:
             self.note_outcomes()
             self.imitated += len(own)
             self.progress.update(
-                task, completed=min(self.imitated, total), note=f"agrees {np.mean(agreement):.1%}  {self.outcome_text()}"
+                task, completed=min(self.imitated, total), note=f"agrees {np.mean(agreement):.1%}, {self.outcome_text()}"
             )
             if self.imitated // len(own) % 50 == 0:
                 self.model.logger.record("imitation/loss", loss.item())
@@ -372,7 +372,7 @@ class Run:
         if not self.outcomes:
             return ""
         gained, down = (float(np.mean(values)) for values in zip(*self.outcomes, strict=True))
-        return f"points gained {gained:+.1f}  laid down {down:.0%}"
+        return f"{gained:+.1f} points, down {down:.0%}"
 
     # files
 
