@@ -294,7 +294,7 @@ class _Lockstep:
         if game.over:
             _check_equal({"legal": legal, "seat": game.seat}, {"legal": sorted(table.legal()), "seat": None})
             return legal
-        ours, theirs = game.position(), table.position()
+        ours, theirs = game.position(), table.fields()
         theirs["passed"] = sorted(theirs["passed"])  # the order in which they passed is the seats' own
         _check_equal(
             {"legal": legal, **{name: ours[name] for name in COMPARED}},

@@ -11,6 +11,7 @@ import json
 import pickle
 from collections import Counter
 
+import numba
 import numpy as np
 from hypothesis import HealthCheck, event, settings
 from hypothesis import strategies as st
@@ -30,6 +31,9 @@ from tests.test_information import observer, rearranged
 
 WISHES = (MoveType.LAY, MoveType.OFF_GROUP, MoveType.OFF_LOW, MoveType.OFF_HIGH, MoveType.BUY, MoveType.TAKE, MoveType.STOCK)
 """What a step may wish for: without wishes hardly any game gets beyond its draws and discards."""
+
+EXAMPLES = 6 if numba.config.DISABLE_JIT else 150
+"""Without compilation a game takes a hundred times as long."""
 
 numbers = st.integers(0, 2**32 - 1)
 
@@ -205,7 +209,7 @@ def test_a_game_under_any_rules() -> None:
     run_state_machine_as_test(
         OneGame,
         settings=settings(
-            max_examples=150,
+            max_examples=EXAMPLES,
             stateful_step_count=40,
             deadline=None,
             derandomize=True,

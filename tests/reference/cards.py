@@ -25,8 +25,8 @@ def suits_of(rules: Rules) -> list[str]:
 
 def ranks_of(rules: Rules) -> list[str]:
     """The ranks of natural cards, low to high: a wild rank is not among them."""
-    listed = rules["ranks"]
-    return [rank for rank in ALL_RANKS if (listed is None or rank in listed) and not is_wild_rank(rules, rank)]
+    listed, wild = ALL_RANKS if rules["ranks"] is None else rules["ranks"], str(rules["wild_rank"])
+    return [rank for rank in ALL_RANKS if rank in listed and rank != wild]
 
 
 def is_wild_rank(rules: Rules, rank: str) -> bool:

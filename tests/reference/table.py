@@ -111,9 +111,11 @@ class ReferenceTable:
 
     def position(self) -> dict[str, Any]:
         """Every field of the position as it is now (after the end the `phase` is "over")."""
+        return {"rules": "international", "overrides": overrides_of(self.rules), **self.fields()}
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of the position that a move can change, and the round."""
         return {
-            "rules": "international",
-            "overrides": overrides_of(self.rules),
             "round": self.round,
             "dealer": self.dealer,
             "phase": self.phase,
