@@ -182,12 +182,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
     parser.add_argument("--limit", type=float, default=600, help="seconds for the tests of one mutant (600)")
     parser.add_argument("--out", type=Path, default=Path("mutants.json"), help="the report; what it holds is not run again")
+    parser.add_argument("--list", action="store_true", help="only say which they are")
     parser.add_argument("--only", action="append", help="names of single mutants to run")
     options = parser.parse_args(arguments)
     console = Console()
     sample = chosen(options.number, options.seed)
     if options.only:
         sample = [mutant for file in FILES for mutant in mutants_of(file) if mutant.name in options.only]
+    if options.list:
+        for mutant in sample:
+            console.print(f"{mutant.name} {mutant}", highlight=False, markup=False, soft_wrap=True)
+        return 0
     report: dict[str, Any] = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {}
     left = [mutant for mutant in sample if mutant.name not in report]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())

@@ -29,7 +29,7 @@ NOT_RUN = {
     "make demo TORCH_INDEX=https://download.pytorch.org/whl/cpu": "the same",
     "make test": "runs these tests",
     "tensorboard --logdir runs/small/tensorboard": "serves until it is stopped",
-    "python training/train.py --config configs/train/international.yaml --out runs/international": "trains for an hour",
+    "python training/train.py --config configs/train/international.yaml --out runs/international": "trains for many minutes",
 }
 """Commands that are checked without being run, with the reason."""
 
@@ -76,7 +76,7 @@ def test_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.Mo
 
     A Python block has a namespace of its own. A YAML block is the file that the text before it names last.
     """
-    for entry in ("training", "configs", "Makefile", "pyproject.toml"):
+    for entry in ("training", "configs", "tests", "benchmarks", "Makefile", "pyproject.toml"):
         (tmp_path / entry).symlink_to(ROOT / entry)
     monkeypatch.chdir(tmp_path)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
