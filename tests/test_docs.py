@@ -76,7 +76,7 @@ def test_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.Mo
 
     A Python block has a namespace of its own. A YAML block is the file that the text before it names last.
     """
-    for entry in ("training", "configs", "Makefile", "pyproject.toml"):
+    for entry in ("training", "benchmarks", "configs", "Makefile", "pyproject.toml"):
         (tmp_path / entry).symlink_to(ROOT / entry)
     monkeypatch.chdir(tmp_path)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -39,6 +39,7 @@ NAME = "rummy_env"
 ALL_ROUNDS = "all"
 BY_CHANCE = -1
 """As the dealer: the first one is drawn."""
+_DEFAULTS = {"rules": "international", "players": 2, "rounds": ALL_ROUNDS, "dealer": BY_CHANCE}
 _JSON = "json:"
 _ONLY = "only "  # without a word before it, the number of a single round would be read from a game's string as no text
 
@@ -56,7 +57,7 @@ GAME_TYPE = pyspiel.GameType(
     provides_information_state_tensor=False,
     provides_observation_string=True,
     provides_observation_tensor=True,
-    parameter_specification={"rules": "international", "players": 2, "rounds": ALL_ROUNDS, "dealer": BY_CHANCE},
+    parameter_specification=_DEFAULTS,
 )
 
 
@@ -124,15 +125,16 @@ class RummyGame(pyspiel.Game):
         rounds: ``all`` rounds of the rules, or ``only`` and their numbers with spaces between, such as ``only 1 3``.
         dealer: the seat that deals first; -1 has it drawn by a chance node.
 
+    The bounds of the utility and of the length of a game are true but not close: a hand that holds the dearest cards of
+    the pack, as many as one can hold, against one that holds nothing, in every round.
+
     Raises ValueError for a parameter that is not allowed.
     """
 
     def __init__(self, params: Mapping[str, Any] | None = None):
-        given = {**GAME_TYPE.parameter_specification, **(params or {})}
-        if unknown := sorted(set(given) - set(GAME_TYPE.parameter_specification)):
-            raise ValueError(
-                f"no such parameter: {', '.join(unknown)}; there are {', '.join(sorted(GAME_TYPE.parameter_specification))}"
-            )
+        given: dict[str, Any] = {**_DEFAULTS, **(params or {})}
+        if unknown := sorted(set(given) - set(_DEFAULTS)):
+            raise ValueError(f"no such parameter: {', '.join(unknown)}; there are {', '.join(_DEFAULTS)}")
         rules, rounds = _read_rules(given["rules"]), _read_rounds(given["rounds"])
         self.rules = rules if rounds is None else rules.replace(rounds=rounds)
         self.tables = compile_tables(self.rules)
@@ -253,7 +255,6 @@ class RummyState(pyspiel.State):
             self._deal(game, action)
         elif self._move >= 0:
             self._drawn = (*self._drawn, action)
-            self._tell(f" {kind_text(action)}", int(state.to_act))
             if len(self._drawn) == self._draws:
                 self._play(game, self._move)
         else:
@@ -277,12 +278,13 @@ class RummyState(pyspiel.State):
     def seen(self, seat: int) -> str:
         """All that a seat has observed and done, from the beginning: its perfect recall.
 
-        Cards of a deal are taken up as one hand: their order is not told.
+        Cards that come together, in a deal or with a buy, are taken up together: their order is not told.
         """
         text = self._seen[seat]
         if self._dealt:
-            game, state = self.get_game(), self._states[0]
-            text += _entry(state, hand_text(game.pack, self._dealt_hand(seat)), self._dealt[self._to_deal(game) - 1 :])
+            text += self._deal_text(self._dealt_hand(seat))
+        elif self._drawn and seat == self._states[0].to_act:
+            text += self._drawn_text()
         return text.removeprefix(" | ")
 
     def view(self, seat: int) -> Any:
@@ -333,6 +335,15 @@ class RummyState(pyspiel.State):
             counts[kind] += 1
         return counts
 
+    def _deal_text(self, hand: Sequence[int] | np.ndarray) -> str:
+        """A deal as the owner of a hand sees it."""
+        state = self._states[0]
+        return f" | round {int(state.round_number)} dealer {int(state.dealer)}: {hand_text(self.get_game().pack, hand)}"
+
+    def _drawn_text(self) -> str:
+        """The cards drawn for the move that waits, as who draws them sees them."""
+        return " " + hand_text(self.get_game().pack, np.bincount(self._drawn, minlength=NUM_KINDS))
+
     def _deal(self, game: RummyGame, kind: int) -> None:
         """One card of the deal; with the up-card the round begins."""
         assert self._dealt is not None
@@ -344,7 +355,7 @@ class RummyState(pyspiel.State):
         self._dealt = None
         deal_round(game.tables, state, np.array(deck, np.int8))
         for seat in range(game.seats):
-            self._tell(_entry(state, hand_text(game.pack, state.hand[seat]), [int(state.discards[0])]), seat)
+            self._tell(f"{self._deal_text(state.hand[seat])} up {kind_text(int(state.discards[0]))}", seat)
 
     def _play(self, game: RummyGame, move: int) -> None:
         """Let the engine play a move, the cards drawn for it on top of the stock."""
@@ -352,6 +363,7 @@ class RummyState(pyspiel.State):
         done, formed = int(state.rounds_done), int(state.reshuffles)
         order = NO_ORDER
         if self._drawn:
+            self._tell(self._drawn_text(), int(state.to_act))
             stock, pile = _piles(state)
             size = len(stock)
             first, then = self._drawn[:size], self._drawn[size:]
@@ -376,12 +388,6 @@ def _piles(state: Any) -> tuple[list[int], list[int]]:
     """The stock, and the discards of which a new one would be formed."""
     below = max(0, int(state.num_discards) - 1)
     return state.stock[: state.num_stock].tolist(), state.discards[:below].tolist()
-
-
-def _entry(state: Any, hand: str, up: Sequence[int]) -> str:
-    """A deal as one seat sees it."""
-    cards = f"{hand} up {kind_text(up[0])}" if up else hand
-    return f" | round {int(state.round_number)} dealer {int(state.dealer)}: {cards}"
 
 
 class RummyObserver:
@@ -418,8 +424,10 @@ class RummyObserver:
         if self.tensor is None:
             return state.seen(player)
         self.set_from(state, player)
-        blocks = decode(self._rules, self.tensor).items()
-        return "; ".join(f"{name}: {', '.join(f'{label} {number}' for label, number in found.items())}" for name, found in blocks)
+        parts = []
+        for name, numbers in decode(self._rules, self.tensor).items():
+            parts.append(f"{name}: {', '.join(f'{label} {number}' for label, number in numbers.items())}")
+        return "; ".join(parts)
 
 
 pyspiel.register_game(GAME_TYPE, RummyGame)
