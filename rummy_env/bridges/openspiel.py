@@ -319,7 +319,7 @@ class RummyState(pyspiel.State):
         if trial.rounds_done > state.rounds_done or state.stock_public:  # blocked, or everybody knows the cards
             return 0
         gain = int(trial.hand_size[seat]) - int(state.hand_size[seat])
-        gain -= int(trial.known[seat].sum()) - int(state.known[seat].sum())
+        gain = max(0, gain - int(trial.known[seat].sum()) + int(state.known[seat].sum()))
         return min(gain, int(state.num_stock)) if trial.stock_public else gain
 
     def _to_deal(self, game: RummyGame) -> int:
