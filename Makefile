@@ -36,7 +36,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed: make ... PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/pip install -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
-	$(BIN)/pip install -c constraints.txt -e '.[train,render,dev]'
+	$(BIN)/pip install -c constraints.txt -e '.[train,peers,render,dev]'
 	@touch $@
 
 clean: ## remove caches and build output; keeps .venv and runs/

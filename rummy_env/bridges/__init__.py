@@ -1,0 +1,1 @@
+"""Bridges to other libraries of games, each with an extra of its own."""
