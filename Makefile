@@ -12,7 +12,7 @@ TORCH_INDEX ?=
 PYTEST_ARGS ?= -q -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint install clean distclean
+.PHONY: help demo test lint coverage install clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +28,10 @@ lint: $(INSTALLED) ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+coverage: $(INSTALLED) ## tests of the rules without compilation; every line of the kernels has to be executed
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -q tests/test_own_positions.py tests/test_positions.py tests/test_python_mode.py tests/test_engine.py::test_apply_with_a_prescribed_order_draws_in_that_order tests/test_engine.py::test_a_prescribed_deck_is_dealt_as_it_is
+	$(BIN)/coverage report
 
 install: $(INSTALLED) ## only set up .venv (options: PYTHON, TORCH_INDEX)
 
