@@ -9,6 +9,13 @@ INSTALLED := $(VENV)/.installed
 # for the CPU build: make demo TORCH_INDEX=https://download.pytorch.org/whl/cpu
 TORCH_INDEX ?=
 
+# Those that are quick without compilation.
+RULES_TESTS := $(addprefix tests/test_,own_positions.py positions.py python_mode.py melds.py::test_what_is_no_meld_is_refused \
+  melds.py::test_the_cards_that_the_best_contract_uses engine.py::test_a_prescribed_deck_is_dealt_as_it_is \
+  engine.py::test_apply_with_a_prescribed_order_draws_in_that_order determinize.py::test_what_no_arrangement_agrees_with_is_refused \
+  options.py::test_a_position_half_laid_in_another_order_can_be_laid_on \
+  information.py::test_a_view_does_not_remember_what_the_record_held_before)
+
 PYTEST_ARGS ?= -q -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
@@ -30,7 +37,7 @@ lint: $(INSTALLED) ## ruff and mypy
 	$(BIN)/mypy
 
 coverage: $(INSTALLED) ## tests of the rules without compilation; every line of the kernels has to be executed
-	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -q tests/test_own_positions.py tests/test_positions.py tests/test_python_mode.py tests/test_engine.py::test_apply_with_a_prescribed_order_draws_in_that_order tests/test_engine.py::test_a_prescribed_deck_is_dealt_as_it_is
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -q $(RULES_TESTS)
 	$(BIN)/coverage report
 
 install: $(INSTALLED) ## only set up .venv (options: PYTHON, TORCH_INDEX)

@@ -464,7 +464,8 @@ def test_a_finished_game_is_refused() -> None:
 
 
 def test_what_no_arrangement_agrees_with_is_refused() -> None:
-    """A stock of no kinds, hands that are larger or smaller than the cards left, a card that is seen too often."""
+    """A stock of no kinds, hands that are larger or smaller than the cards left, a card that is seen too
+    often, more known cards in a hand than it holds."""
 
     def pool(state: Any) -> None:
         state.pool[:] = 0
@@ -482,7 +483,10 @@ def test_what_no_arrangement_agrees_with_is_refused() -> None:
         kind = int(state.discards[0])
         state.hand[0, kind] = 2
 
-    for damage in (pool, draws, larger, smaller, twice):
+    def known(state: Any) -> None:
+        state.known[1], state.hand_size[1] = state.hand[1], 0
+
+    for damage in (pool, draws, larger, smaller, twice, known):
         game = Game(players=3, seed=1)
         damage(game.state)
         with pytest.raises(ValueError, match=r"^no arrangement of the cards agrees with what seat 0 knows"):

@@ -9,7 +9,8 @@ import pytest
 
 from rummy_env.game import replay
 from rummy_env.record import parse_record
-from tests.golden.make import FOLDER, GAMES, Golden, main, states_digest, windows_of
+from tests.golden.make import FOLDER, GAMES, KERNELS, Golden, main, states_digest, windows_of
+from tests.test_python_mode import digest
 
 
 def read(golden: Golden) -> dict[str, Any]:
@@ -33,6 +34,10 @@ def test_a_golden_game_is_replayed_byte_for_byte(golden: Golden) -> None:
     assert golden.shows(record)
 
 
+def test_the_kernels_make_the_same_of_some_games() -> None:
+    assert digest() == (FOLDER / KERNELS).read_text(encoding="utf-8").strip()
+
+
 def test_nothing_else_lies_in_the_folder() -> None:
     assert {path.stem for path in FOLDER.glob("*.json")} == {golden.name for golden in GAMES}
 
@@ -54,7 +59,7 @@ def test_the_check_notices_a_difference(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr("tests.golden.make.FOLDER", tmp_path)
     monkeypatch.setattr("tests.golden.make.GAMES", GAMES[6:7])
     assert main(["--check"]) == 1 and not list(tmp_path.iterdir())
-    assert main([]) == 0 and [path.name for path in tmp_path.iterdir()] == ["turn_limit.json"]
+    assert main([]) == 0 and {path.name for path in tmp_path.iterdir()} == {"turn_limit.json", KERNELS}
     assert main(["--check"]) == 0
     (tmp_path / "turn_limit.json").write_text("{}")
     assert main(["--check"]) == 1

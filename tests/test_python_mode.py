@@ -12,12 +12,15 @@ import sys
 from typing import Any
 
 import numpy as np
+import pytest
 
 from rummy_env.engine.determinize import determinize
 from rummy_env.engine.legal import legal
 from rummy_env.engine.state import LAYING, new_states, new_views
 from rummy_env.engine.tables import compile_tables
 from rummy_env.engine.view import view
+from rummy_env.game import Game
+from rummy_env.moves import MoveType
 from rummy_env.observation import encode, observation_plan, observation_size
 from rummy_env.players.scripted import SCRIPTED, scripted_move
 from rummy_env.rules import preset
@@ -46,9 +49,50 @@ GAMES: tuple[tuple[dict[str, Any], int, str, int], ...] = (
 OPTIONS: tuple[tuple[str, ...], ...] = ((), ("analysis",), ("history",))
 
 
+APART = {"contracts": [[2, 1]], "deal": [12], "distinct_groups": True, "separate_runs": True, "min_naturals": 0}
+POSITIONS: tuple[tuple[dict[str, Any], str], ...] = (
+    (APART, "3c 3d 3h 4c 5c 6c 7c 8c 9c 9d 9h Kd ** ** ** **"),
+    ({**APART, "contracts": [[1, 2]]}, "3c 4c 5c 6c 7c 8c 9c Tc Jc 9d 9h ** ** ** **"),
+    ({**APART, "contracts": [[3, 0]]}, "3c 8d ** ** ** ** ** ** ** **"),
+)
+"""Overrides and the hand of the seat to act: contracts are laid from there, the last lay first and the first lay first."""
+
+
+def positions_digest(whole: Any) -> None:
+    """Masks in both lay orders, Views and observations while contracts are laid; and with a stock whose order is public."""
+    for overrides, hand in POSITIONS:
+        position = {"rules": "international", "overrides": overrides, "hands": [hand, "4d 5d"], "to_act": 0}
+        game = Game.from_position({**position, "discards": "Qs", "stock": "5h 6h 8d"})
+        tables, ascending = compile_tables(game.rules), compile_tables(game.rules, "ascending")
+        plan, out = (
+            observation_plan(game.rules, ("analysis",)),
+            np.zeros(observation_size(game.rules, ("analysis",)), np.float32),
+        )
+        views, mask = new_views(1), np.zeros(int(tables.num_moves), np.int8)
+        for end in (0, -1):
+            other = game.clone()
+            for _ in range(4):
+                for order in (ascending, tables):
+                    legal(order, other.state, mask)
+                    whole.update(mask.tobytes())
+                for public in (1, 0):
+                    other.state.stock_public = public
+                    view(other.state, 1, views[0])
+                    whole.update(views.tobytes())
+                    view(other.state, 0, views[0])
+                    encode(tables, plan, views[0], out)
+                    whole.update(out.tobytes())
+                lays = [int(move) for move in np.flatnonzero(mask) if tables.move_type[move] == MoveType.LAY]
+                if not lays:
+                    break
+                other.play(lays[end])
+            assert other.position()["down"] == [0]
+
+
 def digest() -> str:
     """Of States, masks in both lay orders, Views, observations, determinized games and the moves of scripted players."""
     whole = hashlib.sha256()
+    positions_digest(whole)
     for number, (overrides, players, style, moves) in enumerate(GAMES):
         rules = preset("international").replace(**overrides)
         tables, ascending = compile_tables(rules), compile_tables(rules, "ascending")
@@ -92,6 +136,11 @@ def test_without_compilation_everything_is_the_same() -> None:
         [sys.executable, "-m", "tests.test_python_mode"], env=environment, check=True, capture_output=True, text=True
     )
     assert other.stdout.strip() == digest()
+
+
+def test_an_unknown_lay_order_is_refused() -> None:
+    with pytest.raises(ValueError, match="lay_order must be one of any, ascending, not 'upward'"):
+        compile_tables(preset("international"), "upward")
 
 
 if __name__ == "__main__":

@@ -48,8 +48,8 @@ def draw_index(stream, weights, count):
     total = 0.0
     for index in range(count):
         total += weights[index]
-    if total <= 0:
-        return -1
+    if total <= 0:  # never where the weights were checked first
+        return -1  # pragma: no cover
     mark = uniform(stream) * total
     chosen = -1
     for index in range(count):
@@ -58,7 +58,7 @@ def draw_index(stream, weights, count):
             if mark < weights[index]:
                 return index
             mark -= weights[index]
-    return chosen
+    return chosen  # pragma: no cover - only where sums of floats are rounded
 
 
 @kernel
@@ -159,7 +159,7 @@ def determinize(tables, view, key, state):
         state.key = key
         if lays_on(tables, state):
             return True
-    return False
+    return False  # pragma: no cover - a hundred thousand draws without one that can lay on
 
 
 @kernel

@@ -104,7 +104,7 @@ def open_ends(tables, table, index):
     before = low - 1
     after = low + size
     if tables.rule.circular:
-        return (before + places) % places, after % places
+        return (before + places) % places, after % places  # pragma: no cover - no rules with contracts are circular
     return before, after if after < places else np.int64(-1)
 
 

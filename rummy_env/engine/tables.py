@@ -158,7 +158,7 @@ def _run_arrays(rules: Rules, pack: Pack) -> dict[str, np.ndarray]:
         for other, (other_suit, other_low) in enumerate(starts):
             apart = abs(low - other_low)
             if pack.circular:
-                apart = min(apart, places - apart)
+                apart = min(apart, places - apart)  # pragma: no cover - no rules with contracts are circular
             if rules.separate_runs and suit == other_suit and apart <= pack.run_length:
                 clashes[index] |= 1 << other
     bit_counts = np.array([bits.bit_count() for bits in range(2**pack.run_length)], np.int64)

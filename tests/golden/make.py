@@ -24,8 +24,11 @@ ROOT = FOLDER.parents[1]
 sys.path.insert(0, str(ROOT))
 
 from rummy_env import Game, Rules, make_player  # noqa: E402
+from tests.test_python_mode import digest  # noqa: E402
 
 Record = Mapping[str, Any]
+KERNELS = "kernels.sha256"
+"""The digest of what all kernels make of some games: Views, observations and determinized games besides States."""
 
 
 def ends(end: str) -> Callable[[Record], bool]:
@@ -166,17 +169,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 where something differs")
     options = parser.parse_args(arguments)
     different = 0
-    for golden in GAMES:
-        text = golden.text()
-        if golden.path.exists() and golden.path.read_text(encoding="utf-8") == text:
+    for path, text in ((FOLDER / KERNELS, digest() + "\n"), *((golden.path, golden.text()) for golden in GAMES)):
+        if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         different += 1
-        print(golden.path.name, "differs" if golden.path.exists() else "is new")
+        print(path.name, "differs" if path.exists() else "is new")
         if not options.check:
-            beside = golden.path.with_suffix(".tmp")
+            beside = path.with_suffix(".tmp")
             beside.write_text(text, encoding="utf-8")
-            os.replace(beside, golden.path)
-    print(f"{len(GAMES)} games, {different} of them new or different")
+            os.replace(beside, path)
+    print(f"{len(GAMES)} games and a digest, {different} of them new or different")
     return int(options.check and different > 0)
 
 
