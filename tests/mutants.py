@@ -37,8 +37,10 @@ EQUIVALENT = Path(__file__).with_name("equivalent_mutants.yaml")
 FILES = (*sorted(f"rummy_env/engine/{path.name}" for path in (ROOT / "rummy_env/engine").glob("*.py")), "rummy_env/melds.py")
 COPIED = ("rummy_env", "tests", "configs", "models", "training", "pyproject.toml")
 QUICK = (
-    "tests/test_golden.py::test_the_kernels_make_the_same_of_some_games", "tests/test_own_positions.py", "tests/test_positions.py",
-)  # fmt: skip
+    "tests/test_golden.py::test_the_kernels_make_the_same_of_some_games",
+    "tests/test_own_positions.py",
+    "tests/test_positions.py",
+)
 """Run without compilation: they notice most changes within seconds."""
 THOROUGH = (
     "tests/test_melds.py", "tests/test_golden.py", "tests/test_properties.py", "tests/test_determinize.py",
