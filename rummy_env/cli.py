@@ -257,6 +257,8 @@ def _overrides(given: Sequence[str] | None) -> dict[str, Any] | None:
         return None
     import yaml  # type: ignore[import-untyped, unused-ignore]
 
+    from rummy_env.rules import shown
+
     found: dict[str, Any] = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -264,8 +266,8 @@ def _overrides(given: Sequence[str] | None) -> dict[str, Any] | None:
             raise ValueError(f"overrides must be given as field=value, not {text!r}")
         try:
             found[name.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise ValueError(f"the value of {name.strip()} cannot be read: {value!r}") from None
+        except (yaml.YAMLError, ValueError, RecursionError):  # a ValueError: a day that no calendar has
+            raise ValueError(f"the value of {name.strip()} cannot be read: {shown(value)}") from None
     return found
 
 

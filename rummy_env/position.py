@@ -29,7 +29,7 @@ from rummy_env.engine.state import DRAW, LAYING, MAX_MELDS, OVER, PHASES, PLAY, 
 from rummy_env.engine.tables import Tables, compile_tables, group_fill, run_fill
 from rummy_env.engine.window import can_buy
 from rummy_env.melds import Meld, Pack, can_form, pack_of, parse_meld
-from rummy_env.rules import PRESETS, Rules, resolve_rules
+from rummy_env.rules import PRESETS, Rules, resolve_rules, shown
 
 FIELDS = (
     "rules", "overrides", "round", "dealer", "phase", "to_act", "turn", "discarder", "passed", "hands", "stock",
@@ -124,7 +124,7 @@ class _Reader:
 
     def _whole(self, name: str, value: Any, least: int, most: int) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise ValueError(f"{name} must be a whole number from {least} to {most}, not {value!r}")
+            raise ValueError(f"{name} must be a whole number from {least} to {most}, not {shown(value)}")
         return value
 
     def seat_or_null(self, name: str, players: int) -> int:
@@ -134,7 +134,7 @@ class _Reader:
     def listed(self, name: str) -> list[Any]:
         value = self.fields.get(name, [])
         if not isinstance(value, list):
-            raise ValueError(f"{name} must be a list, not {value!r}")
+            raise ValueError(f"{name} must be a list, not {shown(value)}")
         return value
 
     def seats(self, name: str, players: int) -> int:
@@ -151,12 +151,12 @@ class _Reader:
         if values is None:
             return [0] * players
         if not isinstance(values, list) or len(values) != players:
-            raise ValueError(f"{name} must be a list of {players} numbers, one for each hand, not {values!r}")
+            raise ValueError(f"{name} must be a list of {players} numbers, one for each hand, not {shown(values)}")
         return [self._whole(name, value, least, most) for value in values]
 
     def cards(self, name: str, value: Any) -> list[int]:
         if not isinstance(value, str):
-            raise ValueError(f"{name} must be a text of cards, not {value!r}")
+            raise ValueError(f"{name} must be a text of cards, not {shown(value)}")
         try:
             return parse_cards(value)
         except ValueError as error:
@@ -169,13 +169,13 @@ def read_position(position: Mapping[str, Any]) -> tuple[Rules, np.ndarray]:
         raise ValueError(f"a position must be a JSON object, not {type(position).__name__}")
     for name in position:
         if name not in FIELDS:
-            raise ValueError(f"unknown field of a position: {name!r}; allowed are {', '.join(FIELDS)}")
+            raise ValueError(f"unknown field of a position: {shown(name)}; allowed are {', '.join(FIELDS)}")
     for name in _REQUIRED:
         if name not in position:
             raise ValueError(f"a position needs the field {name}")
     overrides = position.get("overrides", {})
     if not isinstance(overrides, Mapping):
-        raise ValueError(f"overrides must be an object from rule fields to values, not {overrides!r}")
+        raise ValueError(f"overrides must be an object from rule fields to values, not {shown(overrides)}")
     try:
         rules = resolve_rules(position["rules"], overrides)
     except OSError as error:
@@ -218,11 +218,11 @@ def _read_counters(read: _Reader, rules: Rules, state: Any, players: int) -> Non
     state.last_out = -1
     phase = read.fields.get("phase", "play")
     if phase not in PHASES[:OVER]:
-        raise ValueError(f"phase must be one of {', '.join(PHASES[:OVER])}, not {phase!r}")
+        raise ValueError(f"phase must be one of {', '.join(PHASES[:OVER])}, not {shown(phase)}")
     state.phase = PHASES.index(phase)
     acted_now = read.fields.get("acted_this_turn", False)
     if not isinstance(acted_now, bool):
-        raise ValueError(f"acted_this_turn must be true or false, not {acted_now!r}")
+        raise ValueError(f"acted_this_turn must be true or false, not {shown(acted_now)}")
     state.acted_now = acted_now
 
 
@@ -259,7 +259,7 @@ def _read_cards(read: _Reader, pack: Pack, state: Any, hands: list[Any]) -> None
     for index, entry in enumerate(melds):
         name = f"melds[{index}]"
         if not isinstance(entry, Mapping) or set(entry) != {"owner", "meld"} or not isinstance(entry["meld"], str):
-            raise ValueError(f'{name} must be an object like {{"owner": 0, "meld": "G8 8c8h**"}}, not {entry!r}')
+            raise ValueError(f'{name} must be an object like {{"owner": 0, "meld": "G8 8c8h**"}}, not {shown(entry)}')
         owner = read._whole(f"{name} owner", entry["owner"], 0, len(hands) - 1)
         try:
             meld = parse_meld(entry["meld"], pack)
@@ -297,12 +297,12 @@ def _read_turn(read: _Reader, rules: Rules, state: Any) -> None:
             and meld_of(pack, state, index).text(pack) == text
         ]
         if not mine:
-            raise ValueError(f"laid_this_turn: {text!r} does not stand in melds as one of seat {seat}")
+            raise ValueError(f"laid_this_turn: {shown(text)} does not stand in melds as one of seat {seat}")
         state.new_melds |= 1 << mine[-1]
     taken = read.fields.get("taken")
     if taken is not None:
         if not isinstance(taken, str):
-            raise ValueError(f"taken must be a card or null, not {taken!r}")
+            raise ValueError(f"taken must be a card or null, not {shown(taken)}")
         try:
             kind = parse_kind(taken)
         except ValueError as error:

@@ -21,7 +21,7 @@ from rummy_env.cards import KIND_TEXTS, NUM_KINDS, parse_cards
 from rummy_env.engine.state import ENDS
 from rummy_env.melds import Pack, pack_of
 from rummy_env.rules import FIELDS as RULE_FIELDS
-from rummy_env.rules import PRESETS, Rules
+from rummy_env.rules import PRESETS, Rules, shown
 
 FORMAT = "rummy-record/1"
 FIELDS = ("format", "rules", "players", "seed", "rounds", "scores")
@@ -75,10 +75,10 @@ class Record:
 def check_names(names: Sequence[str], players: int) -> tuple[str, ...]:
     """The names of the players, one for each seat; they need not differ."""
     if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != players:
-        raise ValueError(f"names must be a list of {players} texts, one for each player, not {names!r}")
+        raise ValueError(f"names must be a list of {players} texts, one for each player, not {shown(names)}")
     for name in names:
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
-            raise ValueError(f"every name must be a text that is not empty and can be printed, not {name!r}")
+            raise ValueError(f"every name must be a text that is not empty and can be printed, not {shown(name)}")
     return tuple(names)
 
 
@@ -99,7 +99,7 @@ def check_restock(below: Sequence[int] | np.ndarray, restock: str) -> np.ndarray
 
 def _cards(text: str) -> list[int]:
     if not isinstance(text, str):
-        raise ValueError(f"must be a text of cards, not {text!r}")
+        raise ValueError(f"must be a text of cards, not {shown(text)}")
     return parse_cards(text)
 
 
@@ -118,23 +118,23 @@ def parse_record(record: Mapping[str, Any]) -> Record:
     if not isinstance(record, Mapping):
         raise ValueError(f"a record must be a JSON object, not {type(record).__name__}")
     if record.get("format") != FORMAT:
-        raise ValueError(f"format must be {FORMAT!r}, not {record.get('format')!r}")
+        raise ValueError(f"format must be {FORMAT!r}, not {shown(record.get('format'))}")
     _check_fields("a record", record, FIELDS, FIELDS)
     rules = _rules(record["rules"])
     names = record["players"]
     least, most = rules.players_min, rules.players_max
     if not isinstance(names, list) or not least <= len(names) <= most:
-        raise ValueError(f"players must be a list of {least} to {most} names, not {names!r}")
+        raise ValueError(f"players must be a list of {least} to {most} names, not {shown(names)}")
     try:
         check_names(names, len(names))
     except ValueError as error:
         raise ValueError(f"players: {error}") from None
     seed = record["seed"]
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise ValueError(f"seed must be a whole number from 0 up or null, not {seed!r}")
+        raise ValueError(f"seed must be a whole number from 0 up or null, not {shown(seed)}")
     given = record["rounds"]
     if not isinstance(given, list) or not given:
-        raise ValueError(f"rounds must be a list of at least one round, not {given!r}")
+        raise ValueError(f"rounds must be a list of at least one round, not {shown(given)}")
     last = len(given) - 1
     rounds = tuple(_round(f"rounds[{at}]", entry, rules, len(names), at, at == last) for at, entry in enumerate(given))
     return Record(rules, tuple(names), seed, rounds, _numbers("scores", record["scores"], len(names)))
@@ -143,7 +143,7 @@ def parse_record(record: Mapping[str, Any]) -> Record:
 def _check_fields(what: str, given: Mapping[str, Any], allowed: Sequence[str], needed: Sequence[str]) -> None:
     for name in given:
         if name not in allowed:
-            raise ValueError(f"unknown field of {what}: {name!r}; allowed are {', '.join(allowed)}")
+            raise ValueError(f"unknown field of {what}: {shown(name)}; allowed are {', '.join(allowed)}")
     for name in needed:
         if name not in given:
             raise ValueError(f"{what} needs the field {name}")
@@ -152,7 +152,7 @@ def _check_fields(what: str, given: Mapping[str, Any], allowed: Sequence[str], n
 def _rules(given: Any) -> Rules:
     """A record says every rule, so that no preset of a later version can change the game."""
     if not isinstance(given, Mapping):
-        raise ValueError(f"rules must be an object with every rule field, not {given!r}")
+        raise ValueError(f"rules must be an object with every rule field, not {shown(given)}")
     if missing := [name for name in RULE_FIELDS if name not in given]:
         raise ValueError(f"rules needs every rule field; missing: {', '.join(missing)}")
     try:
@@ -166,19 +166,19 @@ def _rules(given: Any) -> Rules:
 def _numbers(name: str, given: Any, players: int) -> tuple[int, ...]:
     whole = isinstance(given, list) and all(isinstance(item, int) and not isinstance(item, bool) for item in given)
     if not whole or len(given) != players:
-        raise ValueError(f"{name} must be a list of {players} whole numbers, one for each player, not {given!r}")
+        raise ValueError(f"{name} must be a list of {players} whole numbers, one for each player, not {shown(given)}")
     return tuple(given)
 
 
 def _whole(name: str, given: Any, least: int, most: int) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
-        raise ValueError(f"{name} must be a whole number from {least} to {most}, not {given!r}")
+        raise ValueError(f"{name} must be a whole number from {least} to {most}, not {shown(given)}")
     return given
 
 
 def _round(where: str, given: Any, rules: Rules, players: int, index: int, is_last: bool) -> RecordedRound:
     if not isinstance(given, Mapping):
-        raise ValueError(f"{where} must be an object, not {given!r}")
+        raise ValueError(f"{where} must be an object, not {shown(given)}")
     _check_fields(where, given, ROUND_FIELDS, ("round", "dealer", "moves"))
     number = _whole(f"{where} round", given["round"], 1, max(rules.sequence, default=1))
     dealer = _whole(f"{where} dealer", given["dealer"], 0, players - 1)
@@ -201,7 +201,7 @@ def _round(where: str, given: Any, rules: Rules, players: int, index: int, is_la
     end, points = given.get("end"), None
     if "end" in given:
         if not isinstance(end, str) or end not in ENDS:
-            raise ValueError(f"{where} end must be one of {', '.join(filter(None, ENDS))}, not {end!r}")
+            raise ValueError(f"{where} end must be one of {', '.join(filter(None, ENDS))}, not {shown(end)}")
         points = _numbers(f"{where} points", given["points"], players)
     return RecordedRound(number, dealer, deck, position, _moves(f"{where} moves", given["moves"], players), end, points)
 
@@ -209,30 +209,30 @@ def _round(where: str, given: Any, rules: Rules, players: int, index: int, is_la
 def _check_position(where: str, given: Any) -> None:
     """The rules of a position in a record are a preset's name or an object: a record says everything itself."""
     if not isinstance(given, Mapping):
-        raise ValueError(f"{where} must be an object, not {given!r}")
+        raise ValueError(f"{where} must be an object, not {shown(given)}")
     if isinstance(given.get("rules"), str) and given["rules"] not in PRESETS:
-        raise ValueError(f"{where} rules must be one of {', '.join(PRESETS)}, not {given['rules']!r}")
+        raise ValueError(f"{where} rules must be one of {', '.join(PRESETS)}, not {shown(given['rules'])}")
 
 
 def _moves(where: str, given: Any, players: int) -> tuple[RecordedMove, ...]:
     if not isinstance(given, list):
-        raise ValueError(f"{where} must be a list of texts, not {given!r}")
+        raise ValueError(f"{where} must be a list of texts, not {shown(given)}")
     moves: list[RecordedMove] = []
     restock: str | None = None
     for line, text in enumerate(given):
         name = f"{where}[{line}]"
         if not isinstance(text, str):
-            raise ValueError(f"{name} must be a text such as '1 pass' or '* restock 4h 9c', not {text!r}")
+            raise ValueError(f"{name} must be a text such as '1 pass' or '* restock 4h 9c', not {shown(text)}")
         if text.startswith("*"):
             if not text.startswith(RESTOCK):
-                raise ValueError(f"{name} must be a move or '* restock' with cards, not {text!r}")
+                raise ValueError(f"{name} must be a move or '* restock' with cards, not {shown(text)}")
             if restock is not None:
                 raise ValueError(f"{name}: a second restock before one move")
             restock = text.removeprefix(RESTOCK)
             continue
         parts = _MOVE.fullmatch(text)
         if parts is None or int(parts[1]) >= players or not text.isprintable():
-            raise ValueError(f"{name} {text!r} must be a seat from 0 to {players - 1}, a space and a move")
+            raise ValueError(f"{name} {shown(text)} must be a seat from 0 to {players - 1}, a space and a move")
         moves.append(RecordedMove(line, int(parts[1]), parts[2], restock))
         restock = None
     if restock is not None:

@@ -333,11 +333,26 @@ FIELDS: tuple[str, ...] = tuple(f.name for f in fields(Rules))
 # Reading values
 
 
+_LONGEST = 400  # letters of a value in a message
+_SHOWN = reprlib.Repr()
+_SHOWN.maxlevel, _SHOWN.maxstring, _SHOWN.maxlong, _SHOWN.maxother = 3, 200, 60, 200
+_SHOWN.maxlist = _SHOWN.maxtuple = _SHOWN.maxdict = _SHOWN.maxset = 12
+
+
+def shown(value: object, cut: reprlib.Repr = _SHOWN) -> str:
+    """A value for a message, much as `repr` has it: cut where it is long, deep or refers to itself; it never fails."""
+    try:
+        text = cut.repr(value)
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    except (ValueError, RecursionError):  # Python writes no whole number of more than some thousand digits
+        return f"a value of type {type(value).__name__} that is too large to show"
+
+
 def _show(value: object) -> str:
     """A value as the person who wrote it in YAML or JSON knows it, cut short."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return reprlib.repr(value)
+    return shown(value, reprlib.aRepr)
 
 
 def _count(number: int | None, one: str) -> str:
@@ -376,7 +391,8 @@ def _whole_list(name: str, value: object, least: int, most: int) -> tuple[int, .
 
 def _key(key: object) -> object:
     """A key of a map as text: YAML reads 7 as a number where JSON has "7"."""
-    return str(key) if isinstance(key, int) and not isinstance(key, bool) else key
+    small = isinstance(key, int) and not isinstance(key, bool) and -_MANY <= key <= _MANY
+    return str(key) if small else key
 
 
 def _keyed(name: str, given: Mapping[Any, Any], known: Iterable[str]) -> dict[str, Any]:
@@ -562,10 +578,11 @@ def _read_yaml(path: Path) -> Any:
             pairs = node.value if isinstance(node, yaml.MappingNode) else [(item,) for item in node.value]
             for part in (part for pair in pairs for part in pair):
                 check(part)
-            keys = [pair[0].value for pair in pairs if len(pair) == 2]
-            for index, key in enumerate(keys):
-                if key in keys[:index]:
-                    raise refuse(pairs[index][0].start_mark.line + 1, f"the key {_show(key)} stands twice")
+            keys: set[str] = set()
+            for key in (pair[0] for pair in pairs if len(pair) == 2 and isinstance(pair[0], yaml.ScalarNode)):
+                if key.value in keys:
+                    raise refuse(key.start_mark.line + 1, f"the key {_show(key.value)} stands twice")
+                keys.add(key.value)
 
     seen: set[Any] = set()
     raw = path.read_bytes()

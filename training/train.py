@@ -12,6 +12,7 @@ which is a player by its path: `rummy evaluate --players runs/demo/agent greedy`
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import os
@@ -41,7 +42,7 @@ from rummy_env.game import check_players
 from rummy_env.players.base import make_player
 from rummy_env.players.learned import DESCRIPTION, WEIGHTS, save_agent
 from rummy_env.players.scripted import SCRIPTED
-from rummy_env.rules import resolve_rules
+from rummy_env.rules import resolve_rules, shown
 from rummy_env.sb3 import RummyVecEnv
 
 CONFIG = "config.yaml"
@@ -107,16 +108,16 @@ def read_options(path: Path, changes: list[str]) -> Options:
     texts = {option.name: option.type for option in fields(Options)}
     for name, value in given.items():
         if name not in kinds:
-            raise ValueError(f"{sources[name]}: unknown option {name!r}; options are {', '.join(kinds)}")
+            raise ValueError(f"{sources[name]}: unknown option {shown(name)}; options are {', '.join(kinds)}")
         if not _is_of(value, kinds[name]):
-            raise ValueError(f"{sources[name]}: {name} must be of type {texts[name]}, not {value!r}")
+            raise ValueError(f"{sources[name]}: {name} must be of type {texts[name]}, not {shown(value)}")
         if kinds[name] in (float, float | None) and value is not None:
             given[name] = float(value)
     options = Options(**given)
     for name in kinds:
         wrong = _wrong_number(name, getattr(options, name))
         if wrong:
-            raise ValueError(f"{sources[name]}: {name} must be {wrong}, not {getattr(options, name)!r}")
+            raise ValueError(f"{sources[name]}: {name} must be {wrong}, not {shown(getattr(options, name))}")
     if options.imitation_decisions + options.ppo_decisions == 0:
         raise ValueError(f"{path}: nothing to do: imitation_decisions and ppo_decisions are both 0")
     if options.ppo_decisions and (options.batch_size == 1 or options.steps * options.tables % options.batch_size == 1):
@@ -462,7 +463,8 @@ class Run:
             "seconds": self.seconds + time.monotonic() - self._started,
         }
         beside = self.folder / f".{CHECKPOINT}.new"
-        save_file(tensors, beside, metadata={"rummy-run/1": json.dumps(facts)})
+        text = json.dumps(facts)
+        save_file(tensors, beside, metadata={"rummy-run/1": text, "sha256": checkpoint_digest(text, tensors)})
         os.replace(beside, self.folder / CHECKPOINT)
 
     def load_checkpoint(self) -> None:
@@ -470,8 +472,12 @@ class Run:
         path = self.folder / CHECKPOINT
         try:
             with safe_open(path, "pt") as file:
-                facts = json.loads((file.metadata() or {})["rummy-run/1"])
+                metadata = file.metadata() or {}
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+            # tables go to compiled kernels as they are, which take what a State says of its cards and seats for true
+            if metadata["sha256"] != checkpoint_digest(metadata["rummy-run/1"], tensors):
+                raise ValueError("its bytes are not those that were written")
+            facts = json.loads(metadata["rummy-run/1"])
             policy = {name[7:]: tensor for name, tensor in tensors.items() if name.startswith("policy/")}
             self.model.policy.load_state_dict(policy)
             state = self.model.policy.optimizer.state_dict()
@@ -493,6 +499,16 @@ class Run:
             self.best, self.seconds = facts["best"], facts["seconds"]
         except (SafetensorError, OSError, KeyError, TypeError, RuntimeError, ValueError) as error:
             raise ValueError(f"{path} cannot be resumed from: {type(error).__name__}: {error}") from None
+
+
+def checkpoint_digest(facts: str, tensors: dict[str, torch.Tensor]) -> str:
+    """A hash of all that a checkpoint says."""
+    whole = hashlib.sha256(facts.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        whole.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        whole.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy())
+    return whole.hexdigest()
 
 
 def read_array(tensor: torch.Tensor, like: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from rummy_env.kernel import kernel
 from rummy_env.moves import move_table
 from rummy_env.observation import check_features, encode, layout, observation_plan
 from rummy_env.players.base import Player
-from rummy_env.rules import Rules
+from rummy_env.rules import Rules, shown
 
 FORMAT = "rummy-agent/1"
 DESCRIPTION = "agent.json"
@@ -88,24 +88,24 @@ def read_description(folder: Path) -> dict[str, Any]:
         description = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ValueError(f"{folder} is not a saved agent: it has no {DESCRIPTION}") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # a ValueError: no JSON, no UTF-8, a number of too many digits
         raise ValueError(f"{path} is damaged: {error}") from None
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         found = description.get("format") if isinstance(description, dict) else type(description).__name__
-        raise ValueError(f"{path}: format must be {FORMAT!r}, not {found!r}")
+        raise ValueError(f"{path}: format must be {FORMAT!r}, not {shown(found)}")
     for field, kind in (("moves", dict), ("observation", dict), ("network", dict), ("rules", dict)):
         if not isinstance(description.get(field), kind):
             raise ValueError(f"{path}: the field {field} is missing or not an object")
     for field, name in (("moves", "number"), ("observation", "size")):
         size = description[field].get(name)
         if type(size) is not int or not 1 <= size <= 1_000_000:
-            raise ValueError(f"{path}: {field} {name} must be a whole number from 1 up, not {size!r}")
+            raise ValueError(f"{path}: {field} {name} must be a whole number from 1 up, not {shown(size)}")
     network = description["network"]
     hidden = network.get("hidden")
     if network.get("type") != "mlp" or network.get("activation") != "relu":
-        raise ValueError(f"{path}: the network must be an mlp with relu, not {network.get('type')!r}")
+        raise ValueError(f"{path}: the network must be an mlp with relu, not {shown(network.get('type'))}")
     if not isinstance(hidden, list) or not all(type(size) is int and 1 <= size <= 65536 for size in hidden):
-        raise ValueError(f"{path}: network hidden must be a list of layer sizes, not {hidden!r}")
+        raise ValueError(f"{path}: network hidden must be a list of layer sizes, not {shown(hidden)}")
     return description
 
 
@@ -113,7 +113,7 @@ def features_of(folder: Path, description: Mapping[str, Any]) -> tuple[str, ...]
     """The optional observation blocks that an agent was made with. ValueError for unknown ones."""
     features = description["observation"].get("features", [])
     if not isinstance(features, list) or not all(isinstance(name, str) for name in features):
-        raise ValueError(f"{folder / DESCRIPTION}: observation features must be a list of names, not {features!r}")
+        raise ValueError(f"{folder / DESCRIPTION}: observation features must be a list of names, not {shown(features)}")
     try:
         return check_features(features)
     except ValueError as error:
@@ -126,7 +126,7 @@ def check_agent(folder: Path, description: Mapping[str, Any], rules: Rules) -> N
     moves, observation = description["moves"], description["observation"]
     if moves.get("fingerprint") != table.fingerprint:
         raise ValueError(
-            f"{folder} was made for another move table ({moves.get('number')} moves, {moves.get('fingerprint')}) than "
+            f"{folder} was made for another move table ({moves['number']} moves, {shown(moves.get('fingerprint'))}) than "
             f"the rules {rules.name!r} have ({len(table)} moves, {table.fingerprint})"
         )
     own, theirs = observation.get("blocks"), shape.describe()
@@ -134,8 +134,8 @@ def check_agent(folder: Path, description: Mapping[str, Any], rules: Rules) -> N
         pairs = zip_longest(own if isinstance(own, list) else [], theirs)
         made, has = next((pair for pair in pairs if pair[0] != pair[1]), (own, theirs))
         raise ValueError(
-            f"{folder} was made for another observation layout ({observation.get('size')} numbers) than the rules "
-            f"{rules.name!r} have ({shape.size} numbers): its block {made} against {has}"
+            f"{folder} was made for another observation layout ({observation['size']} numbers) than the rules "
+            f"{rules.name!r} have ({shape.size} numbers): its block {shown(made)} against {shown(has)}"
         )
 
 
