@@ -255,9 +255,7 @@ def _overrides(given: Sequence[str] | None) -> dict[str, Any] | None:
     """Rule fields from texts ``field=value``, the values as in YAML."""
     if not given:
         return None
-    import yaml  # type: ignore[import-untyped, unused-ignore]
-
-    from rummy_env.rules import shown
+    from rummy_env.rules import read_yaml, shown
 
     found: dict[str, Any] = {}
     for text in given:
@@ -265,8 +263,8 @@ def _overrides(given: Sequence[str] | None) -> dict[str, Any] | None:
         if not equals:
             raise ValueError(f"overrides must be given as field=value, not {text!r}")
         try:
-            found[name.strip()] = yaml.safe_load(value)
-        except (yaml.YAMLError, ValueError, RecursionError):  # a ValueError: a day that no calendar has
+            found[name.strip()] = read_yaml(value.encode())
+        except ValueError:
             raise ValueError(f"the value of {name.strip()} cannot be read: {shown(value)}") from None
     return found
 

@@ -554,12 +554,13 @@ def load_rules(path: str | os.PathLike[str]) -> Rules:
     Raises ValueError that names the file, and the line where it is damaged; OSError without the file.
     """
     try:
-        return Rules.from_dict(_read_yaml(Path(path)))
+        return Rules.from_dict(read_yaml(Path(path).read_bytes()))
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from None
 
 
-def _read_yaml(path: Path) -> Any:
+def read_yaml(raw: bytes) -> Any:
+    """What a text in YAML says. ValueError names the line where it is damaged, or says a thing twice."""
     import yaml  # type: ignore[import-untyped, unused-ignore]
 
     def refuse(line: int, why: object) -> ValueError:
@@ -585,7 +586,6 @@ def _read_yaml(path: Path) -> Any:
                 keys.add(key.value)
 
     seen: set[Any] = set()
-    raw = path.read_bytes()
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:

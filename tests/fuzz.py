@@ -545,6 +545,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=lambda text: whole(0, text), default=0, help="the first input's number (0)")
     parser.add_argument("--only", choices=READERS, help="one reader")
     options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended by a time limit: say what was done as well
     console = Console()
     readers = [options.only] if options.only else list(READERS)
     counts: Counter[str] = Counter()

@@ -160,7 +160,11 @@ def test_a_rule_file_of_many_keys(tmp_path: Path) -> None:
     refused(lambda: load_rules(path), "line 4", "'max_buys' stands twice")
 
 
-@pytest.mark.parametrize("value", ["[" * 5000, "2001-99-99", "!!int x"], ids=["deep", "no day", "no number"])
+@pytest.mark.parametrize(
+    "value",
+    ["[" * 5000, "2001-99-99", "!!int x", "!!timestamp x", "\ud800"],
+    ids=["deep", "no day", "no number", "no date", "no text"],
+)
 def test_overrides_of_the_command(value: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["rules", "--overrides", f"max_buys={value}"]) == cli.BAD_INPUT
     said = capsys.readouterr().err
@@ -181,6 +185,10 @@ def test_a_bomb_in_a_training_configuration(tmp_path: Path, train: Any) -> None:
     refused(lambda: train.read_options(path, []), "config.yaml", "lr must be of type float")
     path.write_bytes(b"steps: 0x" + b"f" * 5000)
     refused(lambda: train.read_options(path, []), "config.yaml")
+    path.write_bytes(b"lr: 0.1\nsteps: !!timestamp x\n")  # PyYAML raises AttributeError
+    refused(lambda: train.read_options(path, []), "config.yaml: line 2", "timestamp")
+    path.write_bytes(b"lr: 0.1\nlr: 0.2\n")
+    refused(lambda: train.read_options(path, []), "config.yaml: line 2", "'lr' stands twice")
     lines = fuzz.bomb().splitlines()
     lines[-1] = lines[-1].replace(b"l11:", b"gamma:")
     path.write_bytes(b"overrides: {" + b", ".join(lines[:-1]) + b"}\n" + lines[-1])

@@ -42,7 +42,7 @@ from rummy_env.game import check_players
 from rummy_env.players.base import make_player
 from rummy_env.players.learned import DESCRIPTION, WEIGHTS, save_agent
 from rummy_env.players.scripted import SCRIPTED
-from rummy_env.rules import resolve_rules, shown
+from rummy_env.rules import read_yaml, resolve_rules, shown
 from rummy_env.sb3 import RummyVecEnv
 
 CONFIG = "config.yaml"
@@ -130,8 +130,8 @@ def read_options(path: Path, changes: list[str]) -> Options:
 
 def _load_yaml(source: str, text: bytes) -> Any:
     try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        return read_yaml(text)
+    except ValueError as error:
         raise ValueError(f"{source}: {error}") from None
 
 
