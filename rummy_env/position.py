@@ -163,16 +163,21 @@ class _Reader:
             raise ValueError(f"{name}: {error}") from None
 
 
+def check_fields(what: str, given: Mapping[str, Any], allowed: Sequence[str], needed: Sequence[str]) -> None:
+    """ValueError for a field of a position, or of `what` else, that is unknown or missing."""
+    for name in given:
+        if name not in allowed:
+            raise ValueError(f"unknown field of {what}: {shown(name)}; allowed are {', '.join(allowed)}")
+    for name in needed:
+        if name not in given:
+            raise ValueError(f"{what} needs the field {name}")
+
+
 def read_position(position: Mapping[str, Any]) -> tuple[Rules, np.ndarray]:
     """Rules and an array of one State from a position. Raises ValueError naming the card or field that is wrong."""
     if not isinstance(position, Mapping):
         raise ValueError(f"a position must be a JSON object, not {type(position).__name__}")
-    for name in position:
-        if name not in FIELDS:
-            raise ValueError(f"unknown field of a position: {shown(name)}; allowed are {', '.join(FIELDS)}")
-    for name in _REQUIRED:
-        if name not in position:
-            raise ValueError(f"a position needs the field {name}")
+    check_fields("a position", position, FIELDS, _REQUIRED)
     overrides = position.get("overrides", {})
     if not isinstance(overrides, Mapping):
         raise ValueError(f"overrides must be an object from rule fields to values, not {shown(overrides)}")

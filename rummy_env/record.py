@@ -20,6 +20,7 @@ import numpy as np
 from rummy_env.cards import KIND_TEXTS, NUM_KINDS, parse_cards
 from rummy_env.engine.state import ENDS
 from rummy_env.melds import Pack, pack_of
+from rummy_env.position import check_fields
 from rummy_env.rules import FIELDS as RULE_FIELDS
 from rummy_env.rules import PRESETS, Rules, shown
 
@@ -119,7 +120,7 @@ def parse_record(record: Mapping[str, Any]) -> Record:
         raise ValueError(f"a record must be a JSON object, not {type(record).__name__}")
     if record.get("format") != FORMAT:
         raise ValueError(f"format must be {FORMAT!r}, not {shown(record.get('format'))}")
-    _check_fields("a record", record, FIELDS, FIELDS)
+    check_fields("a record", record, FIELDS, FIELDS)
     rules = _rules(record["rules"])
     names = record["players"]
     least, most = rules.players_min, rules.players_max
@@ -138,15 +139,6 @@ def parse_record(record: Mapping[str, Any]) -> Record:
     last = len(given) - 1
     rounds = tuple(_round(f"rounds[{at}]", entry, rules, len(names), at, at == last) for at, entry in enumerate(given))
     return Record(rules, tuple(names), seed, rounds, _numbers("scores", record["scores"], len(names)))
-
-
-def _check_fields(what: str, given: Mapping[str, Any], allowed: Sequence[str], needed: Sequence[str]) -> None:
-    for name in given:
-        if name not in allowed:
-            raise ValueError(f"unknown field of {what}: {shown(name)}; allowed are {', '.join(allowed)}")
-    for name in needed:
-        if name not in given:
-            raise ValueError(f"{what} needs the field {name}")
 
 
 def _rules(given: Any) -> Rules:
@@ -179,7 +171,7 @@ def _whole(name: str, given: Any, least: int, most: int) -> int:
 def _round(where: str, given: Any, rules: Rules, players: int, index: int, is_last: bool) -> RecordedRound:
     if not isinstance(given, Mapping):
         raise ValueError(f"{where} must be an object, not {shown(given)}")
-    _check_fields(where, given, ROUND_FIELDS, ("round", "dealer", "moves"))
+    check_fields(where, given, ROUND_FIELDS, ("round", "dealer", "moves"))
     number = _whole(f"{where} round", given["round"], 1, max(rules.sequence, default=1))
     dealer = _whole(f"{where} dealer", given["dealer"], 0, players - 1)
     deck, position = given.get("deck"), given.get("position")
