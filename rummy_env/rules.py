@@ -295,7 +295,7 @@ class Rules:
         if not isinstance(number, bool) and hasattr(number, "__index__") and number in known:
             return known.index(operator.index(number))  # type: ignore[arg-type]
         allowed = f"one of the rounds played, {list(self.sequence)}" if self.contracts is not None else f"a deal from 1 to {last}"
-        raise ValueError(f"round must be {allowed}, not {_show(number)}")
+        raise ValueError(f"round must be {allowed}, not {shown(number)}")
 
     @property
     def card_points(self) -> dict[str, int]:
