@@ -131,7 +131,7 @@ def table_fields(rules: Rules, state: Any) -> dict[str, Any]:
 
 
 _READ = frozenset({
-    "round_number", "dealer", "phase", "to_act", "turn", "discarder", "passed", "hand", "stock", "num_stock", "discards",
+    "round_index", "dealer", "phase", "to_act", "turn", "discarder", "passed", "hand", "stock", "num_stock", "discards",
     "num_discards", "num_melds", "meld_owner", "meld_run", "meld_suit", "meld_low", "meld_size", "meld_fill", "down",
     "new_melds", "taken", "buys", "turns", "scores", "reshuffles", "acted", "acted_now", "players",
 })  # fmt: skip
