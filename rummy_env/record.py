@@ -97,7 +97,7 @@ def check_restock(pile: Sequence[int] | np.ndarray, restock: str, turned_over: b
     """
     kinds, given = _cards(restock), np.asarray(pile, np.int64)
     counts = np.bincount(given, minlength=NUM_KINDS).tolist()
-    _check_cards(kinds, counts, "the new stock", "the discards that make it")
+    _check_cards(kinds, counts, "the new stock", "the discards" if turned_over else "the discards below the top one")
     if turned_over and kinds != given.tolist():
         raise ValueError(f"the discards are turned over unshuffled, so the new stock is {cards_text(given)}, not {restock}")
     return np.array(kinds, np.int8)

@@ -34,10 +34,11 @@ V = TypeVar("V")
 class FrozenMap(Mapping[K, V]):
     """A small mapping that cannot change, so that rules with maps in them can be hashed and compared."""
 
-    __slots__ = ("_map",)
+    __slots__ = ("_hash", "_map")
 
     def __init__(self, items: Mapping[K, V] | Iterable[tuple[K, V]]) -> None:
         self._map: dict[K, V] = dict(items)
+        self._hash: int | None = None  # worked out once: rules are looked up at every move
 
     def __getitem__(self, key: K) -> V:
         return self._map[key]
@@ -52,7 +53,12 @@ class FrozenMap(Mapping[K, V]):
         return self._map == (other._map if isinstance(other, FrozenMap) else other)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._map.items()))
+        if self._hash is None:
+            self._hash = hash(frozenset(self._map.items()))
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenMap, (self._map,)  # without the hash: those of texts are another process's own
 
     def __repr__(self) -> str:
         return repr(self._map)
@@ -295,7 +301,7 @@ class Rules:
         if not isinstance(number, bool) and hasattr(number, "__index__") and number in known:
             return known.index(operator.index(number))  # type: ignore[arg-type]
         allowed = f"one of the rounds played, {list(self.sequence)}" if self.contracts is not None else f"a deal from 1 to {last}"
-        raise ValueError(f"round must be {allowed}, not {_show(number)}")
+        raise ValueError(f"round must be {allowed}, not {shown(number)}")
 
     @property
     def card_points(self) -> dict[str, int]:

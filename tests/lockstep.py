@@ -22,6 +22,7 @@ from rummy_env.engine.deal import round_deck
 from rummy_env.engine.state import MAX_CARDS
 from rummy_env.engine.tables import compile_tables
 from rummy_env.game import Game, check_players
+from rummy_env.position import rules_fields, table_fields
 from rummy_env.rules import resolve_rules
 from tests.reference.cards import ALL_RANKS
 from tests.reference.international import ReferenceTable, next_round, resolve
@@ -206,6 +207,7 @@ class _Lockstep:
         self.move: str | None = None
         self.restock: list[str] | None = None
         self.game = Game("international", players, seed, overrides, self.rounds)
+        self.rules = rules_fields(self.game.rules)  # once a game: the rest of a position is compared after every move
         self.table: ReferenceTable
 
     def play(self) -> Difference | None:
@@ -251,11 +253,11 @@ class _Lockstep:
         self.restock = None
         if table.needs_restock(move) is not None:
             again = game.clone()
-            form_stock(again.state, NO_ORDER)
+            form_stock(compile_tables(game.rules), again.state, NO_ORDER)
             size = int(again.state.num_stock)
             self.restock = [KIND_TEXTS[kind] for kind in again.state.stock[:size][::-1]]
         self._count_move(move)
-        rounds_done = int(game.state.rounds_done)
+        rounds_done = int(game.state["rounds_done"])
         try:
             game.play(move)
         except Exception as error:
@@ -265,7 +267,7 @@ class _Lockstep:
             table.play(move, self.restock)
         except Exception as error:
             raise _Disagree({"error": None}, _error(error)) from error
-        ended = int(game.state.rounds_done) > rounds_done
+        ended = int(game.state["rounds_done"]) > rounds_done
         if ended or table.end is not None:
             self._end_round(ended)
 
@@ -282,7 +284,7 @@ class _Lockstep:
         assert table.points is not None
         scores = [score + points for score, points in zip(table.scores, table.points, strict=True)]
         _check_equal({"scores": list(game.scores)}, {"scores": scores})
-        following = next_round(table.rules, int(game.state.rounds_done) - 1, table.dealer, self.players)
+        following = next_round(table.rules, int(game.state["rounds_done"]) - 1, table.dealer, self.players)
         _check_equal({"over": game.over}, {"over": following is None})
         if following is not None:
             self._deal(*following, scores)
@@ -294,7 +296,7 @@ class _Lockstep:
         if game.over:
             _check_equal({"legal": legal, "seat": game.seat}, {"legal": sorted(table.legal()), "seat": None})
             return legal
-        ours, theirs = game.position(), table.fields()
+        ours, theirs = {**self.rules, **table_fields(game.rules, game.state)}, table.fields()
         theirs["passed"] = sorted(theirs["passed"])  # the order in which they passed is the seats' own
         _check_equal(
             {"legal": legal, **{name: ours[name] for name in COMPARED}},
@@ -312,6 +314,7 @@ class _Lockstep:
     def _reopen(self, position: Values, legal: list[str]) -> None:
         """The position as JSON sets up the same table again, on both sides."""
         text = json.dumps(position)
+        _check_equal({"position": self.game.position()}, {"position": position})
         before, self.position, self.move = (self.position, self.move), position, None
         try:
             again = Game.from_position(json.loads(text))

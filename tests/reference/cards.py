@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 Rules = dict[str, Any]
@@ -17,16 +18,20 @@ ALL_RANKS = "23456789TJQKA"  # low to high: the ace is always high here
 ALL_SUITS = "cdhs"
 
 
-def suits_of(rules: Rules) -> list[str]:
+def suits_of(rules: Rules) -> str:
     """The suits of the pack, in the order c d h s."""
-    listed = rules["suits"]
-    return [suit for suit in ALL_SUITS if listed is None or suit in listed]
+    return ALL_SUITS if rules["suits"] is None else _listed(ALL_SUITS, tuple(rules["suits"]), "")
 
 
-def ranks_of(rules: Rules) -> list[str]:
+def ranks_of(rules: Rules) -> str:
     """The ranks of natural cards, low to high: a wild rank is not among them."""
-    listed, wild = ALL_RANKS if rules["ranks"] is None else rules["ranks"], str(rules["wild_rank"])
-    return [rank for rank in ALL_RANKS if rank in listed and rank != wild]
+    return _listed(ALL_RANKS, tuple(rules["ranks"] or ALL_RANKS), str(rules["wild_rank"]))
+
+
+@cache
+def _listed(known: str, listed: tuple[str, ...], wild: str) -> str:
+    """Of the letters known those that are listed and not wild: asked at every move, so kept."""
+    return "".join(letter for letter in known if letter in listed and letter != wild)
 
 
 def is_wild_rank(rules: Rules, rank: str) -> bool:

@@ -6,9 +6,9 @@ that lies or is stood for there, so a wild has its place written beside it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -110,13 +110,11 @@ def may_lie(rules: Rules, meld: Meld) -> bool:
 
 def groups_from(rules: Rules, cards: Iterable[str]) -> Iterator[Meld]:
     """Every group that may be laid with these cards, by rank."""
-    held = Counter(cards)
+    cards = sorted(cards)
     size = rules["group_size"]
-    wilds = min(held[WILD], most_wilds(rules, "G"))
+    wilds = min(cards.count(WILD), most_wilds(rules, "G"))
     for rank in ranks_of(rules):
-        naturals = []
-        for suit in suits_of(rules):
-            naturals += [rank + suit] * held[rank + suit]
+        naturals = [card for card in cards if card[0] == rank]
         for number in range(min(size, len(naturals)), max(0, size - wilds) - 1, -1):
             for chosen in sorted(set(combinations(naturals, number))):
                 yield make_group(rules, rank, list(chosen) + [WILD] * (size - number))
@@ -124,19 +122,26 @@ def groups_from(rules: Rules, cards: Iterable[str]) -> Iterator[Meld]:
 
 def runs_from(rules: Rules, cards: Iterable[str]) -> Iterator[Meld]:
     """Every run that may be laid with these cards, by suit and lowest place; any place may have a wild."""
-    held = Counter(cards)
-    size = rules["run_length"]
-    wilds = min(held[WILD], most_wilds(rules, "R"))
-    ranks = ranks_of(rules)
-    for suit in suits_of(rules):
-        for start in range(len(ranks) - size + 1):
-            places = [rank + suit for rank in ranks[start : start + size]]
-            missing = [place for place in places if not held[place]]
-            present = [place for place in places if held[place]]
-            for more in range(max(-1, min(len(present), wilds - len(missing))) + 1):
-                for replaced in combinations(present, more):
-                    laid = [WILD if place in missing or place in replaced else place for place in places]
-                    yield make_run(rules, places[0], laid)
+    cards = list(cards)
+    held = set(cards)
+    wilds = min(cards.count(WILD), most_wilds(rules, "R"))
+    for places, all_places in stretches(ranks_of(rules), suits_of(rules), rules["run_length"]):
+        spare = wilds - len(all_places - held)  # the wilds that may replace cards that are there
+        if spare < 0:
+            continue
+        present = [place for place in places if place in held]
+        for more in range(min(len(present), spare) + 1):
+            for replaced in combinations(present, more):
+                natural = held.difference(replaced)
+                yield Meld("R", tuple((place if place in natural else WILD, place) for place in places))
+
+
+@cache
+def stretches(ranks: str, suits: str, size: int) -> list[tuple[list[str], frozenset[str]]]:
+    """The places of every run of that size, in order and as a set, by suit and lowest place."""
+    starts = range(len(ranks) - size + 1)
+    found = [[rank + suit for rank in ranks[start : start + size]] for suit in suits for start in starts]
+    return [(places, frozenset(places)) for places in found]
 
 
 def melds_from(rules: Rules, kind: str, cards: Iterable[str]) -> Iterator[Meld]:

@@ -9,7 +9,7 @@ from typing import Any
 from .cards import Rules, hand_points, in_print_order, pack, same_cards, without
 from .consistency import check_course
 from .layoffs import grown, texts_on
-from .melds import LayDown, Meld
+from .melds import LayDown, Meld, parse_meld
 from .position import read_position
 from .ruleset import cards_dealt, check_players, check_rules, contract_of, overrides_of, sequence
 
@@ -377,10 +377,10 @@ class ReferenceTable:
     def _lay(self, text: str) -> None:
         """A meld of the contract; with the last one the player is down."""
         seat = self.to_act
-        meld = next(meld for meld in self.lay_down().moves() if meld.text == text)
+        meld = parse_meld(self.rules, text, seat)
         self.hands[seat] = without(self.hands[seat], meld.cards)
         self.laid.append(len(self.melds))
-        self.melds.append(Meld(meld.kind, meld.spots, seat))
+        self.melds.append(meld)
         self._melded(meld.cards)
         missing = self.lay_down()
         if missing.groups + missing.runs:
