@@ -24,8 +24,8 @@ from rummy_env.engine.tables import compile_tables
 from rummy_env.game import Game, check_players
 from rummy_env.position import rules_fields, table_fields
 from rummy_env.rules import resolve_rules
+from tests.reference import ReferenceTable, next_round, resolve
 from tests.reference.cards import ALL_RANKS
-from tests.reference.international import ReferenceTable, next_round, resolve
 
 COMPARED = (
     "round", "dealer", "phase", "to_act", "turn", "discarder", "passed", "hands", "stock", "discards", "melds", "down",
