@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rummy_env.cards import cards_text
-from rummy_env.engine.apply import NO_ORDER, apply, form_stock
+from rummy_env.engine.apply import NO_ORDER, apply, form_stock, kept_discards
 from rummy_env.engine.deal import deal_round, round_deck, start_game
 from rummy_env.engine.determinize import determinize
 from rummy_env.engine.legal import legal
@@ -123,8 +123,7 @@ class Game:
         self._names = _names(names, players)
         self._states = new_states(1)
         first = -1 if dealer is None else int(dealer)
-        last = len(self.rules.sequence) - 1
-        start_game(self._tables, self.state, players, key, 0, last, first, NO_ORDER)
+        start_game(self._tables, self.state, players, key, 0, self.rules.game_rounds - 1, first, NO_ORDER)
         self._rounds = [self._new_round({"deck": self._own_deck()})]
 
     @classmethod
@@ -194,8 +193,8 @@ class Game:
 
     @property
     def round_number(self) -> int:
-        """The number of the round being played, which names its contract."""
-        return int(self.state.round_number)
+        """The number of the round being played: of its contract, or where melds are free of the deal."""
+        return self.rules.round_at(int(self.state.round_index))
 
     @property
     def scores(self) -> tuple[int, ...]:
@@ -228,8 +227,8 @@ class Game:
             move: its id, its text or a `Move`.
             restock: the cards of the new stock that the move needs, in drawing order, as a record has them; None shuffles.
 
-        An illegal move raises ValueError that says why, and so does a restock that the move does not need or that is not
-        the discards below the top one. Nothing is changed then.
+        An illegal move raises ValueError that says why, and so does a restock that the move does not need or that is not of
+        the discards that make it (in their order, where they are turned over). Nothing is changed then.
         """
         table, tables, state = self.table, table_array(self.rules), self.state
         id_ = table.id(move)
@@ -249,7 +248,7 @@ class Game:
             _apply(tables, self._states, id_, order)
         moves = self._rounds[-1]["moves"]
         if formed:
-            form_stock(before[0], order)
+            form_stock(self._tables, before[0], order)
             moves.append(RESTOCK + cards_text(before[0].stock[: before[0].num_stock][::-1]))
         moves.append(f"{seat} {text}")
         if state["rounds_done"] > done:
@@ -335,9 +334,9 @@ class Game:
         return {"round": self.round_number, "dealer": int(self.state.dealer), **start, "moves": []}
 
     def _order(self, text: str, restock: str) -> np.ndarray:
-        size = max(0, int(self.state.num_discards) - 1)
+        size = max(0, int(self.state.num_discards) - int(kept_discards(self._tables, self.state)))
         try:
-            return check_restock(self.state.discards[:size], restock)
+            return check_restock(self.state.discards[:size], restock, turned_over=self.rules.stock_out == "turn_over")
         except ValueError as error:
             raise ValueError(f"{text}: restock: {error}") from None
 

@@ -32,7 +32,7 @@ from rummy_env.engine.state import DRAW, LAYING, MAX_MELDS, OVER, PHASES, PLAY, 
 from rummy_env.engine.tables import Tables, compile_tables, group_fill, run_fill
 from rummy_env.engine.window import can_buy
 from rummy_env.melds import Meld, Pack, can_form, pack_of, parse_meld
-from rummy_env.rules import PRESETS, Rules, resolve_rules, shown
+from rummy_env.rules import MOST_DEALS, PRESETS, Rules, resolve_rules, shown
 
 FIELDS = (
     "rules", "overrides", "round", "dealer", "phase", "to_act", "turn", "discarder", "passed", "hands", "stock",
@@ -107,7 +107,7 @@ def table_fields(rules: Rules, state: Any) -> dict[str, Any]:
     laid = islice(zip(*(found[name] for name in _MELD), strict=True), found["num_melds"])
     melds = [_meld_of(pack, *meld).text(pack) for meld in laid]
     return {
-        "round": found["round_number"],
+        "round": rules.round_at(found["round_index"]),
         "dealer": found["dealer"],
         "phase": PHASES[found["phase"]],
         "to_act": None if found["phase"] == OVER else found["to_act"],
@@ -131,7 +131,7 @@ def table_fields(rules: Rules, state: Any) -> dict[str, Any]:
 
 
 _READ = frozenset({
-    "round_number", "dealer", "phase", "to_act", "turn", "discarder", "passed", "hand", "stock", "num_stock", "discards",
+    "round_index", "dealer", "phase", "to_act", "turn", "discarder", "passed", "hand", "stock", "num_stock", "discards",
     "num_discards", "num_melds", "meld_owner", "meld_run", "meld_suit", "meld_low", "meld_size", "meld_fill", "down",
     "new_melds", "taken", "buys", "turns", "scores", "reshuffles", "acted", "acted_now", "players",
 })  # fmt: skip
@@ -247,13 +247,10 @@ def read_position(position: Mapping[str, Any]) -> tuple[Rules, np.ndarray]:
 
 def _read_counters(read: _Reader, rules: Rules, state: Any, players: int) -> None:
     state.players = players
-    sequence = rules.sequence
-    number = read.whole("round", sequence[0], 1, 1000)
-    if number not in sequence:
-        raise ValueError(f"round must be one of the rounds played, {list(sequence)}, not {number}")
-    state.round_number = number
-    state.round_index = sequence.index(number)
-    state.last_index = len(sequence) - 1
+    number = read.whole("round", rules.round_at(0), 1, MOST_DEALS)
+    state.round_index = rules.round_index(number)
+    state.round_number = 1 if rules.contracts is None else number
+    state.last_index = rules.game_rounds - 1
     state.dealer = read.whole("dealer", 0, 0, players - 1)
     state.to_act = read.whole("to_act", None, 0, players - 1)
     state.turn = read.whole("turn", int(state.to_act), 0, players - 1)
@@ -261,6 +258,7 @@ def _read_counters(read: _Reader, rules: Rules, state: Any, players: int) -> Non
     state.turns[:players] = read.numbers("turns", players, 0, rules.max_turns)
     state.scores[:players] = read.numbers("scores", players, -1_000_000, 1_000_000)
     state.reshuffles = read.whole("reshuffles", 0, 0, min(10_000, int(compile_tables(rules).rule.max_recycles)))
+    state.stock_public = rules.stock_out == "turn_over" and state.reshuffles > 0
     state.down = read.seats("down", players)
     state.acted = read.seats("acted", players)
     state.passed = read.seats("passed", players)
@@ -420,6 +418,9 @@ def _check_phase(tables: Tables, state: Any) -> None:
         raise ValueError(f"turn {turn} must be to_act {seat} in the phase {PHASES[state.phase]}")
     if state.phase == DRAW and state.num_stock + state.num_discards == 0:
         raise ValueError("stock and discards are both empty in the phase draw: the round would be blocked")
+    if tables.rule.free_melds:
+        _check_free(tables, state)
+        return
     groups, runs = (int(number) for number in tables.contracts[int(state.round_number) - 1])
     for index in _seats(state.new_melds):
         if state.meld_run[index]:
@@ -443,6 +444,15 @@ def _check_phase(tables: Tables, state: Any) -> None:
         raise ValueError("laid_this_turn is not the whole contract of the round; the phase would be laying")
     elif state.new_melds and not down:
         raise ValueError(f"down must name seat {seat}, which has laid the contract this turn")
+
+
+def _check_free(tables: Tables, state: Any) -> None:
+    """Where melds are free none is ever half laid, and a turn has so many at most."""
+    if state.phase == LAYING:
+        raise ValueError("phase laying: melds are free (contracts is null), so no contract is being laid")
+    laid = _seats(state.new_melds)
+    if len(laid) > tables.rule.melds_per_turn:
+        raise ValueError(f"laid_this_turn has {len(laid)} melds, melds_per_turn allows {tables.rule.melds_per_turn}")
 
 
 def _check_offer(tables: Tables, state: Any) -> None:

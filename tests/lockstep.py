@@ -253,7 +253,7 @@ class _Lockstep:
         self.restock = None
         if table.needs_restock(move) is not None:
             again = game.clone()
-            form_stock(again.state, NO_ORDER)
+            form_stock(compile_tables(game.rules), again.state, NO_ORDER)
             size = int(again.state.num_stock)
             self.restock = [KIND_TEXTS[kind] for kind in again.state.stock[:size][::-1]]
         self._count_move(move)

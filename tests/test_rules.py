@@ -460,7 +460,7 @@ REFUSED = [
     ("international", {"max_recycles": -1}, "max_recycles must be null or a whole number >= 0, not -1"),
     ("international", {"max_turns": 0}, "max_turns must be a whole number 1..10000, not 0"),
     ("international", {"max_turns": 10_001}, "max_turns must be a whole number 1..10000, not 10001"),
-    ("basic", {"max_deals": 0}, "max_deals must be null or a whole number >= 1, not 0"),
+    ("basic", {"max_deals": 0}, "max_deals must be null or a whole number 1..30000, not 0"),
     ("basic", {"game_end": {"target": 0}}, "game_end target must be a whole number >= 1, not 0"),
     (
         "basic",
