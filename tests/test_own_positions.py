@@ -18,7 +18,7 @@ import pytest
 from rummy_env.game import Game
 from rummy_env.rules import _CHOICES, _FLAGS, _WHOLE, DEALS, FIELDS, POINTS, PRESETS, Rules, preset, resolve_rules
 from tests.positions_runner import check_scenario, load_scenarios
-from tests.reference.international import ReferenceTable
+from tests.reference import ReferenceTable
 from tests.reference.test_reference_scenarios import differences, entries
 
 Entry = dict[str, Any]

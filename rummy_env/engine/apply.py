@@ -23,11 +23,15 @@ from rummy_env.engine.state import (
     PLAY,
     WINDOW,
 )
-from rummy_env.engine.tables import BUY_MOVE, MAX_LAY, PASS_MOVE, STOCK_MOVE, TAKE_MOVE
+from rummy_env.engine.tables import MAX_LAY
 from rummy_env.engine.window import ask_next, begin_turn, open_window
 from rummy_env.kernel import kernel
 from rummy_env.moves import MoveType
 
+STOCK = int(MoveType.STOCK)
+TAKE = int(MoveType.TAKE)
+BUY = int(MoveType.BUY)
+PASS = int(MoveType.PASS)
 LAY = int(MoveType.LAY)
 DISCARD = int(MoveType.DISCARD)
 OFF_GROUP = int(MoveType.OFF_GROUP)
@@ -41,14 +45,14 @@ def apply(tables, state, move, order):
     """Play one legal move; a round that ends is scored and the next one dealt at once."""
     remember(state, move)
     type_ = tables.move_type[move]
-    if move == PASS_MOVE:
+    if type_ == PASS:
         state.passed |= 1 << np.int64(state.to_act)
         ask_next(tables, state)
-    elif move == BUY_MOVE:
+    elif type_ == BUY:
         apply_buy(tables, state, order)
-    elif move == TAKE_MOVE:
+    elif type_ == TAKE:
         apply_take(tables, state)
-    elif move == STOCK_MOVE:
+    elif type_ == STOCK:
         apply_stock(tables, state, order)
     elif type_ == LAY:
         apply_lay(tables, state, move)

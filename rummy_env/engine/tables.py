@@ -94,6 +94,7 @@ STOCK_MOVE = 0
 TAKE_MOVE = 1
 BUY_MOVE = 2
 PASS_MOVE = 3
+"""The ids of draws and answers. Where there is no buying, 2 and 3 are other moves: ask for the type of a move, not for these."""
 
 
 BLOCKED_SCORINGS = ("none", "all_penalty", "lowest_takes_sum")
