@@ -416,7 +416,7 @@ def test_rewards_reach_those_who_did_not_act() -> None:
 
 @pytest.mark.parametrize("name", ["max_moves", "max_cycles"])
 def test_a_cap_truncates(name: str) -> None:
-    env = made("raw_env", 3, **{name: 5})
+    env = made("raw_env", 3, "international", **{name: 5})
     env.reset(seed=0)
     for _ in range(5):
         assert not any(env.truncations.values())
