@@ -14,6 +14,7 @@ import pettingzoo
 from pettingzoo.env_registry.registration import aec_registry
 
 if TYPE_CHECKING:
+    from rummy_env import basic_v0 as basic_v0
     from rummy_env import international_v0 as international_v0
     from rummy_env.game import Game as Game
     from rummy_env.game import RoundResult as RoundResult
@@ -54,7 +55,7 @@ _HOMES = {
     "resolve_rules": "rules",
     "save_rules": "rules",
 }
-_MODULES = ("international_v0",)
+_MODULES = ("basic_v0", "international_v0")
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 
 
@@ -77,10 +78,13 @@ def __dir__() -> list[str]:
 
 def _register() -> None:
     """Make the environments known by name; once, as the libraries warn of a name that is given twice."""
-    if "rummy_env/International-v0" not in gymnasium.registry:
-        gymnasium.register("rummy_env/International-v0", entry_point="rummy_env.gym_env:RummyEnv", disable_env_checker=True)
-    if "rummy_env/international-v0" not in aec_registry:
-        pettingzoo.register("aec", "rummy_env/international-v0", entry_point="rummy_env.international_v0:env")
+    for rules in ("international", "basic"):
+        name = f"rummy_env/{rules.capitalize()}-v0"
+        if name not in gymnasium.registry:
+            kwargs = {"rules": rules}
+            gymnasium.register(name, entry_point="rummy_env.gym_env:RummyEnv", kwargs=kwargs, disable_env_checker=True)
+        if (name := f"rummy_env/{rules}-v0") not in aec_registry:
+            pettingzoo.register("aec", name, entry_point=f"rummy_env.{rules}_v0:env")
 
 
 _register()

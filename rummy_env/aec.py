@@ -1,6 +1,6 @@
 """The one PettingZoo environment behind the modules of the games: it holds one State and calls kernels.
 
-The pages of the environments are those of `international_v0`; this file says only how the API is met.
+The pages of the environments are those of `international_v0` and `basic_v0`; this file says only how the API is met.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from gymnasium import logger, spaces
 from gymnasium.utils import seeding
 from pettingzoo import AECEnv
+from pettingzoo.utils import wrappers
 
 from rummy_env.engine.state import new_views
 from rummy_env.engine.tables import LAY_ORDERS
@@ -40,6 +41,12 @@ from rummy_env.single import NO_MOVE, NOBODY, REFUSED, ROUND_ENDED, compiled, en
 
 _TESTED_OPTION = "options"
 """PettingZoo's `api_test` passes ``{"options": 1}`` to any environment; this name is ignored for it."""
+
+
+def wrapped(env: AECEnv) -> Any:  # type: ignore[type-arg, unused-ignore]
+    """An environment with PettingZoo's usual wrappers: an illegal move ends the episode with a reward of -1."""
+    inner: Any = wrappers.TerminateIllegalWrapper(env, illegal_reward=-1)
+    return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(inner))
 
 
 class raw_env(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]

@@ -8,7 +8,7 @@ from rummy_env.cards import NUM_KINDS, NUM_RANKS, WILD
 from rummy_env.engine.legal import open_ends
 from rummy_env.engine.state import LAYING
 from rummy_env.kernel import kernel
-from rummy_env.melds import MAX_CONTRACT, contract_gap, mark_needed
+from rummy_env.melds import MAX_CONTRACT, contract_gap, mark_needed, rank_naturals
 
 
 @kernel
@@ -22,9 +22,16 @@ def contract_left(tables, view):
 
 @kernel
 def cards_missing(tables, view, hand, picks):
-    """How many cards a hand is away from the contract of the round; `picks` as for `contract_gap`."""
-    groups, runs = contract_left(tables, view)
-    gap = contract_gap(tables, hand, groups, runs, 0, 0, picks)
+    """How many cards a hand is away from the contract of the round, or where melds are free from the next meld.
+
+    `picks` as for `contract_gap`.
+    """
+    if tables.rule.free_melds:
+        group = contract_gap(tables, hand, 1, 0, 0, 0, picks)
+        gap = min(group, contract_gap(tables, hand, 0, 1, 0, 0, picks))
+    else:
+        groups, runs = contract_left(tables, view)
+        gap = contract_gap(tables, hand, groups, runs, 0, 0, picks)
     return max(np.int64(0), gap - np.int64(hand[WILD]))
 
 
@@ -50,11 +57,45 @@ def accepted(tables, view, kind):
 
 
 @kernel
+def may_lay_off(tables, view):
+    """Whether oneself may lay off in the coming turn, if some meld takes the card."""
+    return view.down & 1 or (tables.rule.free_melds and not tables.rule.layoff_needs_own_meld)
+
+
+@kernel
+def completes_meld(tables, hand, kind):
+    """Whether a hand can lay a meld with one more card of a kind in it, which it could not lay without that card."""
+    hand[kind] += 1
+    found = False
+    if kind == WILD:
+        picks = np.zeros(MAX_CONTRACT, np.int64)
+        gap = min(contract_gap(tables, hand, 1, 0, 0, 0, picks), contract_gap(tables, hand, 0, 1, 0, 0, picks))
+        found = gap <= np.int64(hand[WILD])
+    else:
+        found = tables.rule.group_size - rank_naturals(hand, kind % NUM_RANKS) <= np.int64(hand[WILD])
+        for start in range(tables.num_starts):
+            held = np.int64(0)
+            within = False
+            for step in range(tables.rule.run_length):
+                place = tables.run_kinds[start, step]
+                within = within or place == kind
+                held += place >= 0 and hand[place] > 0
+            if within and tables.rule.run_length - held <= np.int64(hand[WILD]):
+                found = True
+    hand[kind] -= 1
+    return found
+
+
+@kernel
 def wants_discard(tables, view):
-    """Whether the top discard helps: nearer to the contract, or after laying down a card that can be laid off."""
+    """Whether the top discard helps: nearer to the contract, a card that can be laid off, or a free meld with it."""
     kind = np.int64(view.discards[np.int64(view.num_discards) - 1])
+    if may_lay_off(tables, view) and accepted(tables, view, kind):
+        return True
+    if tables.rule.free_melds:
+        return completes_meld(tables, view.hand.copy(), kind)
     if view.down & 1:
-        return accepted(tables, view, kind)
+        return False
     picks = np.zeros(MAX_CONTRACT, np.int64)
     hand = view.hand.copy()
     before = cards_missing(tables, view, hand, picks)
@@ -63,8 +104,37 @@ def wants_discard(tables, view):
 
 
 @kernel
+def mark_companions(tables, hand, needed):
+    """Count into `needed` (53) the naturals of a hand that another one may make a meld with: of the rank, or near in the suit.
+
+    Copies of one kind are companions in a group only where a group may hold both, which with two packs it may.
+    """
+    needed[:] = 0
+    for kind in range(NUM_KINDS - 1):
+        if hand[kind] > 0 and rank_naturals(hand, kind % NUM_RANKS) > 1:
+            needed[kind] = hand[kind]
+    for start in range(tables.num_starts):
+        held = np.int64(0)
+        for step in range(tables.rule.run_length):
+            place = tables.run_kinds[start, step]
+            held += place >= 0 and hand[place] > 0
+        if held > 1:
+            for step in range(tables.rule.run_length):
+                place = tables.run_kinds[start, step]
+                if place >= 0 and hand[place] > 0:
+                    needed[place] = max(needed[place], np.int64(1))
+
+
+@kernel
 def needed_cards(tables, view, hand, needed):
-    """Count into `needed` (53) the cards of a hand that the nearest way to the contract uses, all wilds among them."""
+    """Count into `needed` (53) the cards of a hand that the nearest way to the contract uses, all wilds among them.
+
+    Where melds are free these are pairs and neighbours. Returns `cards_missing`.
+    """
+    if tables.rule.free_melds:
+        mark_companions(tables, hand, needed)
+        needed[WILD] = hand[WILD]
+        return cards_missing(tables, view, hand, np.zeros(MAX_CONTRACT, np.int64))
     groups, runs = contract_left(tables, view)
     picks = np.zeros(MAX_CONTRACT, np.int64)
     gap = contract_gap(tables, hand, groups, runs, 0, 0, picks)
@@ -74,7 +144,7 @@ def needed_cards(tables, view, hand, needed):
 
 
 GREATEST_DISTANCE = 12
-"""Cards of the largest of the seven contracts."""
+"""Cards of the largest of International's seven contracts."""
 SHAPINGS = (None, "distance")
 
 
@@ -89,8 +159,11 @@ def check_shaping(shaping: object, gamma: object) -> float:
 
 @kernel
 def potential(tables, view):
-    """Minus the distance to the contract as a share of the greatest, 0 after laying down: for potential-based shaping."""
-    if view.down & 1:
+    """Minus the distance to the contract as a share of the greatest, 0 after laying down: for potential-based shaping.
+
+    Where melds are free it is the distance to the next meld all along.
+    """
+    if view.down & 1 and not tables.rule.free_melds:
         return 0.0
     hand = view.hand.copy()
     return -cards_missing(tables, view, hand, np.zeros(MAX_CONTRACT, np.int64)) / GREATEST_DISTANCE

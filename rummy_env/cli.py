@@ -209,7 +209,7 @@ def replay(
             steps = steps_of(record)
         except ValueError as error:
             raise ValueError(f"{file}: line {line}: {error}") from None
-        numbers = [int(step.state.round_number) for step in steps]
+        numbers = [step.round_number for step in steps]
         if number is not None and number not in numbers:
             known = ", ".join(str(known) for known in dict.fromkeys(numbers))
             raise ValueError(f"round must be one of the game's, {known}, not {number}")

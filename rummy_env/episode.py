@@ -30,7 +30,7 @@ RulesLike = str | Path | Mapping[str, Any] | Rules
 
 @dataclass(frozen=True)
 class Setting:
-    """The rules that an environment plays, and whether an episode is one round drawn at random or all of them."""
+    """The rules that an environment plays, and whether an episode is one round drawn at random or a whole game."""
 
     rules: Rules
     players: int
@@ -139,10 +139,7 @@ def read_options(setting: Setting, options: Mapping[str, Any]) -> Start:
         return Start(position=_read_position(setting, position))
     index, scores = None, None
     if "round" in given:
-        number, sequence = given["round"], setting.rules.sequence
-        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number not in sequence:
-            raise ValueError(f"round must be one of the rounds played, {list(sequence)}, not {number!r}")
-        index = sequence.index(int(number))
+        index = setting.rules.round_index(given["round"])
     dealer = check_seat("dealer", given["dealer"], setting.players) if "dealer" in given else -1
     if "scores" in given:
         scores = _read_scores(given["scores"], setting.players)
@@ -184,10 +181,9 @@ def deal(setting: Setting, start: Start, generator: np.random.Generator) -> np.n
         states = start.position.copy()
         states["key"], states["counter"] = key, 0
         return states
-    rounds = len(setting.rules.sequence)
-    index, last = start.index or 0, rounds - 1
+    index, last = start.index or 0, setting.rules.game_rounds - 1
     if setting.one_round:
-        last = index = int(generator.integers(rounds)) if start.index is None else start.index
+        last = index = int(generator.integers(setting.rules.kinds_of_round)) if start.index is None else start.index
     states = new_states(1)
     start_game(compile_tables(setting.rules), states[0], setting.players, key, index, last, start.dealer, NO_ORDER)
     if start.scores is not None:
@@ -198,7 +194,7 @@ def deal(setting: Setting, start: Start, generator: np.random.Generator) -> np.n
 def round_summary(rules: Rules, state: Any) -> dict[str, Any]:
     """The round that ended last: its number, its end (`out`, `blocked`, `turn_limit`), what it added to the scores."""
     index = int(state.round_index) - (0 if state.phase == OVER else 1)
-    return {"round": rules.sequence[index], "end": ENDS[int(state.last_end)], "points": points_of(state)}
+    return {"round": rules.round_at(index), "end": ENDS[int(state.last_end)], "points": points_of(state)}
 
 
 def points_of(state: Any) -> list[int]:

@@ -67,6 +67,8 @@ def _before_draw(state: Any, entry: Move) -> str:
 
 def _lay(rules: Rules, state: Any, entry: Move, seat: int) -> str:
     tables = compile_tables(rules)
+    if rules.contracts is None:
+        return _free_lay(rules, state, entry)
     if state.phase != LAYING and state.down >> seat & 1:
         return f"seat {seat} has laid down this round"
     groups, runs = (int(number) for number in tables.contracts[int(state.round_number) - 1])
@@ -75,11 +77,8 @@ def _lay(rules: Rules, state: Any, entry: Move, seat: int) -> str:
     assert entry.meld is not None
     if (runs if entry.meld.is_run else groups) == 0:
         return f"the contract asks for {groups} more groups and {runs} more runs"
-    naturals = len(entry.cards) - entry.cards.count(WILD)
-    if naturals < rules.min_naturals:
-        return f"a meld needs {rules.min_naturals} naturals when laid (min_naturals)"
-    if rules.max_wilds is not None and entry.cards.count(WILD) > rules.max_wilds:
-        return f"a meld has at most {rules.max_wilds} wilds when laid (max_wilds)"
+    if why := _too_wild(rules, entry):
+        return why
     mask = np.zeros(len(move_table(rules)), np.int8)
     legal(tables, state, mask)
     if mask[move_table(rules).id(entry)]:
@@ -87,10 +86,34 @@ def _lay(rules: Rules, state: Any, entry: Move, seat: int) -> str:
     return "the rest of the contract could not be laid with what would remain"
 
 
+def _too_wild(rules: Rules, entry: Move) -> str | None:
+    """Whether a meld has too many wilds to be laid, in words."""
+    wilds = entry.cards.count(WILD)
+    if len(entry.cards) - wilds < rules.min_naturals:
+        return f"a meld needs {_count(rules.min_naturals, 'natural')} when laid (min_naturals)"
+    if rules.max_wilds is not None and wilds > rules.max_wilds:
+        return f"a meld has at most {_count(rules.max_wilds, 'wild')} when laid (max_wilds)"
+    return None
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _free_lay(rules: Rules, state: Any, entry: Move) -> str:
+    laid = int(state.new_melds).bit_count()
+    if rules.melds_per_turn is not None and laid >= rules.melds_per_turn:
+        return f"{_count(laid, 'meld')} laid this turn, no more are allowed (melds_per_turn)"
+    return _too_wild(rules, entry) or "the last card must be discarded (final_discard)"
+
+
 def _layoff(rules: Rules, state: Any, seat: int) -> str:
-    if not state.down >> seat & 1:
+    if rules.contracts is None:
+        if rules.layoff_needs_own_meld and not state.down >> seat & 1 and not state.new_melds:
+            return f"seat {seat} has no meld of its own yet (layoff_needs_own_meld)"
+    elif not state.down >> seat & 1:
         return f"seat {seat} has not laid down"
-    if state.new_melds and not rules.same_turn_layoff:
+    elif state.new_melds and not rules.same_turn_layoff:
         return f"seat {seat} laid down in this turn; lay-offs begin in the next"
     if rules.final_discard and state.hand_size[seat] == 1:
         return "the last card must be discarded (final_discard)"

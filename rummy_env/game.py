@@ -9,20 +9,22 @@ import copy
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rummy_env.cards import cards_text
-from rummy_env.engine.apply import NO_ORDER, apply, form_stock
+from rummy_env.engine.apply import NO_ORDER, apply, form_stock, kept_discards
 from rummy_env.engine.deal import deal_round, round_deck, start_game
 from rummy_env.engine.determinize import determinize
 from rummy_env.engine.legal import legal
 from rummy_env.engine.state import ENDS, MAX_CARDS, PHASES, new_states, new_views
-from rummy_env.engine.tables import Tables, compile_tables
+from rummy_env.engine.tables import Tables, compile_tables, table_array
 from rummy_env.engine.view import view as write_view
 from rummy_env.explain import why_illegal
+from rummy_env.kernel import kernel
 from rummy_env.melds import pack_of
 from rummy_env.moves import Move, MoveTable, move_table
 from rummy_env.observation import encode, observation_plan, observation_size
@@ -32,6 +34,18 @@ from rummy_env.rules import Rules, resolve_rules
 
 _SEED_BITS = 53
 """Of a seed that the system's entropy gives: every reader of JSON keeps so many."""
+
+
+@kernel
+def _legal(tables: Any, states: Any, mask: Any) -> Any:
+    """`legal` for arrays of one record: a record itself takes some 10 us to pass to a kernel."""
+    return legal(tables[0], states[0], mask)
+
+
+@kernel
+def _apply(tables: Any, states: Any, move: Any, order: Any) -> None:
+    """`apply` for arrays of one record."""
+    apply(tables[0], states[0], move, order)
 
 
 @dataclass(frozen=True)
@@ -56,6 +70,12 @@ def check_players(rules: Rules, players: int) -> int:
     if not rules.players_min <= players <= rules.players_max:
         raise ValueError(f"players must be from {rules.players_min} to {rules.players_max}, not {players}")
     return int(players)
+
+
+@lru_cache(maxsize=256)
+def _one_of_equal(rules: Rules) -> Rules:
+    """The same object for equal rules, so that a look-up by rules need not compare field by field."""
+    return rules
 
 
 def _names(names: Sequence[str] | None, players: int) -> tuple[str, ...]:
@@ -94,6 +114,7 @@ class Game:
         self.rules = resolve_rules(rules, overrides)
         if rounds is not None:
             self.rules = self.rules.replace(rounds=list(rounds))
+        self.rules = _one_of_equal(self.rules)
         players = check_players(self.rules, players)
         if dealer is not None and (isinstance(dealer, bool) or dealer not in range(players)):
             raise ValueError(f"dealer must be a seat from 0 to {players - 1} or None, not {dealer!r}")
@@ -102,8 +123,7 @@ class Game:
         self._names = _names(names, players)
         self._states = new_states(1)
         first = -1 if dealer is None else int(dealer)
-        last = len(self.rules.sequence) - 1
-        start_game(self._tables, self.state, players, key, 0, last, first, NO_ORDER)
+        start_game(self._tables, self.state, players, key, 0, self.rules.game_rounds - 1, first, NO_ORDER)
         self._rounds = [self._new_round({"deck": self._own_deck()})]
 
     @classmethod
@@ -113,7 +133,8 @@ class Game:
         Without a seed all games from a position shuffle alike. Raises ValueError naming the card or field at fault.
         """
         game = cls.__new__(cls)
-        game.rules, game._states = read_position(position)
+        found, game._states = read_position(position)
+        game.rules = _one_of_equal(found)
         game._names = _names(names, game.players)
         game._seed = None
         if seed is not None:
@@ -163,7 +184,7 @@ class Game:
     @property
     def phase(self) -> str:
         """``window``, ``draw``, ``play``, ``laying`` or ``over``."""
-        return PHASES[self.state.phase]
+        return PHASES[self.state["phase"]]
 
     @property
     def over(self) -> bool:
@@ -172,8 +193,8 @@ class Game:
 
     @property
     def round_number(self) -> int:
-        """The number of the round being played, which names its contract."""
-        return int(self.state.round_number)
+        """The number of the round being played: of its contract, or where melds are free of the deal."""
+        return self.rules.round_at(int(self.state.round_index))
 
     @property
     def scores(self) -> tuple[int, ...]:
@@ -191,12 +212,13 @@ class Game:
     def mask(self) -> np.ndarray:
         """The action mask of the seat to act: int8 ``(moves,)``; zeros after the game."""
         mask = np.zeros(len(self.table), np.int8)
-        legal(self._tables, self.state, mask)
+        _legal(table_array(self.rules), self._states, mask)
         return mask
 
     def moves(self) -> list[Move]:
         """The legal moves of the seat to act, in the table's order; none after the game."""
-        return [self.table[int(id_)] for id_ in np.flatnonzero(self.mask())]
+        table = self.table
+        return [table[id_] for id_ in np.flatnonzero(self.mask()).tolist()]
 
     def play(self, move: int | str | Move, restock: str | None = None) -> bool:
         """Play a move; whether it formed a new stock.
@@ -205,30 +227,31 @@ class Game:
             move: its id, its text or a `Move`.
             restock: the cards of the new stock that the move needs, in drawing order, as a record has them; None shuffles.
 
-        An illegal move raises ValueError that says why, and so does a restock that the move does not need or that is not
-        the discards below the top one. Nothing is changed then.
+        An illegal move raises ValueError that says why, and so does a restock that the move does not need or that is not of
+        the discards that make it (in their order, where they are turned over). Nothing is changed then.
         """
-        id_ = self.table.id(move)
-        text, state = self.table[id_].text, self.state
+        table, tables, state = self.table, table_array(self.rules), self.state
+        id_ = table.id(move)
+        text = table[id_].text
         if not self.mask()[id_]:
             raise ValueError(f"{text}: {why_illegal(self.rules, state, id_)}")
         order = NO_ORDER if restock is None else self._order(text, restock)
-        seat, done, formed = int(state.to_act), int(state.rounds_done), False
-        if restock is not None or state.num_stock < max(1, self.rules.buy_extra):
+        seat, done, formed = int(state["to_act"]), int(state["rounds_done"]), False
+        if restock is not None or state["num_stock"] < max(1, self.rules.buy_extra):
             before = self._states.copy()
-            apply(self._tables, state, id_, order)
+            _apply(tables, self._states, id_, order)
             formed = bool(state.rounds_done == done and state.reshuffles > before[0].reshuffles)
             if restock is not None and not formed:
                 self._states[:] = before
                 raise ValueError(f"{text}: restock: the move needs no new stock")
         else:
-            apply(self._tables, state, id_, order)
+            _apply(tables, self._states, id_, order)
         moves = self._rounds[-1]["moves"]
         if formed:
-            form_stock(before[0], order)
+            form_stock(self._tables, before[0], order)
             moves.append(RESTOCK + cards_text(before[0].stock[: before[0].num_stock][::-1]))
         moves.append(f"{seat} {text}")
-        if state.rounds_done > done:
+        if state["rounds_done"] > done:
             self._rounds[-1].update(end=ENDS[state.last_end], points=_listed(state.last_points, self.players))
             if not self.over:
                 self._rounds.append(self._new_round({"deck": self._own_deck()}))
@@ -311,9 +334,9 @@ class Game:
         return {"round": self.round_number, "dealer": int(self.state.dealer), **start, "moves": []}
 
     def _order(self, text: str, restock: str) -> np.ndarray:
-        size = max(0, int(self.state.num_discards) - 1)
+        size = max(0, int(self.state.num_discards) - int(kept_discards(self._tables, self.state)))
         try:
-            return check_restock(self.state.discards[:size], restock)
+            return check_restock(self.state.discards[:size], restock, turned_over=self.rules.stock_out == "turn_over")
         except ValueError as error:
             raise ValueError(f"{text}: restock: {error}") from None
 

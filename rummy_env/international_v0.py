@@ -87,17 +87,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pettingzoo.utils import wrappers
-
 from rummy_env import aec
 
 
 def env(**kwargs: Any) -> Any:
     """The environment with PettingZoo's usual wrappers: an illegal move ends the episode with a reward of -1."""
-    wrapped: Any = raw_env(**kwargs)
-    wrapped = wrappers.TerminateIllegalWrapper(wrapped, illegal_reward=-1)
-    wrapped = wrappers.AssertOutOfBoundsWrapper(wrapped)
-    return wrappers.OrderEnforcingWrapper(wrapped)
+    return aec.wrapped(raw_env(**kwargs))
 
 
 class raw_env(aec.raw_env):

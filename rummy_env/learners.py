@@ -44,7 +44,7 @@ def deal_episode(tables, state, counts, rounds, opponents, setup, seating, strea
     last = first
     if whole_games:
         first = np.int64(0)
-        last = np.int64(tables.num_rounds - 1)
+        last = np.int64(tables.rule.game_rounds - 1)
     seat = below(draw, players)
     for other in range(MAX_PLAYERS):
         seating[other] = EXTERNAL if other == seat else opponents[below(draw, opponents.shape[0])]
@@ -67,13 +67,14 @@ def begin_episode(
 
 
 @kernel
-def points_reward(tally, seat, players):
-    """Sum over the rounds in a tally of (mean of the others' points - own points)."""
+def points_reward(tables, tally, seat, players):
+    """Sum over the rounds in a tally of (mean of the others' points - own points), turned round where most points win."""
     own = np.float64(tally[seat, POINTS])
     total = np.float64(0)
     for other in range(players):
         total += tally[other, POINTS]
-    return (total - own) / (players - 1) - own
+    behind = (total - own) / (players - 1) - own
+    return -behind if tables.rule.most_wins else behind
 
 
 @kernel
@@ -107,10 +108,10 @@ def step_all(
         tally = tallies[index]
         seat = np.int64(seats[index])
         players = np.int64(state.players)
-        before = points_reward(tally, seat, players)
+        before = points_reward(tables, tally, seat, players)
         play_move(tables, state, moves[index], tally)
         going = advance(tables, state, seatings[index], streams[index], skip_forced, scratch, masks[index], tally)
-        rewards[index] = points_reward(tally, seat, players) - before
+        rewards[index] = points_reward(tables, tally, seat, players) - before
         dones[index] = not going
         if not going:
             view(state, seat, scratch)
@@ -145,6 +146,18 @@ def teach_all(tables, states, seats, scratch, masks, teacher, streams, moves):
     for index in range(states.shape[0]):
         view(states[index], np.int64(seats[index]), scratch)
         moves[index] = scripted_move(teacher, tables, scratch, masks[index], streams[index])
+
+
+def _check_rounds(rules: Rules, rounds: object) -> tuple[np.ndarray, bool]:
+    """The places in a game of the rounds to draw from, int64, and whether whole games are played."""
+    whole = isinstance(rounds, str) and rounds == "all"
+    if whole or (isinstance(rounds, str) and rounds == "random"):
+        return np.arange(rules.kinds_of_round, dtype=np.int64), whole
+    sequence = rules.sequence
+    if isinstance(rounds, (list, tuple)) and rounds and all(type(one) is int and one in sequence for one in rounds):
+        return np.array([sequence.index(number) for number in rounds], np.int64), False
+    listed = f", 'all' or a list out of {list(sequence)}" if sequence else " (one deal) or 'all'"
+    raise ValueError(f"rounds must be 'random'{listed}, not {rounds!r}")
 
 
 class LearnerTables:
@@ -205,13 +218,7 @@ class LearnerTables:
         named = isinstance(opponents, (list, tuple)) and opponents and all(name in SCRIPTED for name in opponents)
         if not named:
             raise ValueError(f"opponents must be a list of names out of {', '.join(SCRIPTED)}, not {opponents!r}")
-        sequence = rules.sequence
-        self._whole_games = isinstance(rounds, str) and rounds == "all"
-        chosen = list(sequence) if isinstance(rounds, str) and rounds in ("all", "random") else rounds
-        known = isinstance(chosen, (list, tuple)) and chosen and all(type(one) is int and one in sequence for one in chosen)
-        if not known:
-            raise ValueError(f"rounds must be 'random', 'all' or a list out of {list(sequence)}, not {rounds!r}")
-        self._rounds = np.array([sequence.index(number) for number in chosen], np.int64)
+        self._rounds, self._whole_games = _check_rounds(rules, rounds)
         self._opponents = np.array([SCRIPTED.index(name) for name in opponents], np.int64)
         self._skip_forced = skip_forced
         self._tables = compile_tables(rules, lay_order)

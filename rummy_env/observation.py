@@ -47,7 +47,7 @@ SEAT_SCALARS = (
     ("hand_size", _HAND_SCALE), ("down", 1), ("acted_before", 1), ("acted_now", 1), ("buys", _BUY_SCALE),
     ("behind", _SCORE_SCALE), ("dealer", 1), ("turn", 1), ("to_act", 1), ("discarder", 1), ("passed", 1), ("present", 1),
 )  # fmt: skip
-"""The numbers known of every seat; `behind` is the points that its score lies above the lowest one."""
+"""The numbers known of every seat; `behind` is the points by which its score is worse than the best one."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,8 @@ def layout(rules: Rules, features: tuple[str, ...] = ()) -> Layout:
     add("unseen", names, copies, "cards whose whereabouts this seat does not know")
     add("contract", ("groups", "runs"), MAX_CONTRACT, "the contract of the round")
     add("contract_left", ("groups", "runs"), MAX_CONTRACT, "what is left of it while it is being laid")
-    add("round", tuple(str(number + 1) for number in range(rounds)), 1, "the number of the round")
+    number = "the number of the round" if rules.contracts else "always 1: without contracts all rounds are alike"
+    add("round", tuple(str(number + 1) for number in range(rounds)), 1, number)
     add("rounds_left", ("rounds",), rounds, "rounds that follow this one in the game")
     add("phase", PHASES[:NUM_PHASES], 1, "the phase")
     add("stock_size", ("cards",), sum(pack.copies), "cards in the stock")
@@ -174,9 +175,14 @@ def layout(rules: Rules, features: tuple[str, ...] = ()) -> Layout:
     add("banned", names, ones, "the card that may not be discarded this turn")
     if "analysis" in check_features(features):
         distances = ("now", "with the top discard")
-        add("distance", distances, _DISTANCE_SCALE, "cards that the hand is away from the contract; 0 after laying down")
-        add("needed", names, copies, "own cards that the nearest way to the contract uses; none after laying down")
-        add("discard_accepted", ("card",), 1, "after laying down: whether some meld takes the top discard")
+        free = rules.contracts is None
+        way, then = ("the next meld", "") if free else ("the contract", "; 0 after laying down")
+        add("distance", distances, _DISTANCE_SCALE, f"cards that the hand is away from {way}{then}")
+        uses = "own cards that make a meld or wait for one: with another of the rank, or near in the suit"
+        nearest = "own cards that the nearest way to the contract uses; none after laying down"
+        add("needed", names, copies, uses if free else nearest)
+        taken = "whether some meld takes the top discard"
+        add("discard_accepted", ("card",), 1, taken if free else f"after laying down: {taken}")
     if "history" in features:
         seats = tuple(f"seat {seat}" for seat in range(MAX_PLAYERS))
         types = tuple(type_.name.lower() for type_ in MoveType)
@@ -353,15 +359,20 @@ def encode_history(tables, plan, view, out):
 
 @kernel
 def encode_analysis(tables, plan, view, out):
-    """Distance to the contract, now and with the top discard, and the cards it needs; then what the melds take."""
+    """Distance to the contract, now and with the top discard, and the cards it needs; then what the melds take.
+
+    Where melds are free a seat may be at both at the same time.
+    """
     starts = plan.starts
+    free = tables.rule.free_melds
     top = np.int64(-1)
     if view.num_discards > 0:
         top = np.int64(view.discards[np.int64(view.num_discards) - 1])
-    if view.down & 1:
+    if free or view.down & 1:
         if top >= 0 and accepted(tables, view, top):
             put(plan, out, starts[_ACCEPTED], 1)
-        return
+        if not free:
+            return
     hand = view.hand.copy()
     needed = np.zeros(NUM_KINDS, np.int64)
     distance = needed_cards(tables, view, hand, needed)
@@ -445,9 +456,10 @@ def encode_seats(tables, plan, view, out):
     kinds = plan.num_kinds
     first = plan.starts[_SEAT]
     stride = plan.starts[_NEXT_SEAT] - first
-    leader = np.int64(view.scores[0])
+    worse = -1 if tables.rule.most_wins else 1
+    leader = np.int64(view.scores[0]) * worse
     for seat in range(1, view.players):
-        leader = min(leader, np.int64(view.scores[seat]))
+        leader = min(leader, np.int64(view.scores[seat]) * worse)
     for seat in range(view.players):
         start = first + seat * stride
         bits = view.discarded[seat]
@@ -464,7 +476,7 @@ def encode_seats(tables, plan, view, out):
         put(plan, out, scalars + 2, (np.int64(view.acted) >> seat) & 1)
         put(plan, out, scalars + 3, np.int64(view.acted_now) if seat == view.turn else 0)
         put(plan, out, scalars + 4, view.buys[seat])
-        put(plan, out, scalars + 5, np.int64(view.scores[seat]) - leader)
+        put(plan, out, scalars + 5, np.int64(view.scores[seat]) * worse - leader)
         put(plan, out, scalars + 6, 1 if seat == view.dealer else 0)
         put(plan, out, scalars + 7, 1 if seat == view.turn else 0)
         put(plan, out, scalars + 8, 1 if seat == view.to_act else 0)

@@ -6,8 +6,11 @@ A position that exceeds the pack or contradicts its rules is refused with a Valu
 from __future__ import annotations
 
 import copy
+import math
+import struct
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -25,11 +28,11 @@ from rummy_env.cards import (
 )
 from rummy_env.engine.deal import clear_round
 from rummy_env.engine.legal import blocked_starts, used_ranks
-from rummy_env.engine.state import DRAW, LAYING, MAX_MELDS, OVER, PHASES, PLAY, WINDOW, new_states
+from rummy_env.engine.state import DRAW, LAYING, MAX_MELDS, OVER, PHASES, PLAY, STATE, WINDOW, new_states
 from rummy_env.engine.tables import Tables, compile_tables, group_fill, run_fill
 from rummy_env.engine.window import can_buy
 from rummy_env.melds import Meld, Pack, can_form, pack_of, parse_meld
-from rummy_env.rules import PRESETS, Rules, resolve_rules, shown
+from rummy_env.rules import MOST_DEALS, PRESETS, Rules, resolve_rules, shown
 
 FIELDS = (
     "rules", "overrides", "round", "dealer", "phase", "to_act", "turn", "discarder", "passed", "hands", "stock",
@@ -41,8 +44,11 @@ _REQUIRED = ("rules", "hands", "to_act")
 
 def hand_text(pack: Pack, counts: Sequence[int] | np.ndarray) -> str:
     """A hand by suit c d h s, low to high in the rank order of the rules, wilds last."""
-    numbers = np.asarray(counts).tolist()
-    return cards_text(kind for kind in _hand_order(pack) if numbers[kind] for _ in range(numbers[kind]))
+    return _hand_text(_hand_order(pack), counts.tolist() if isinstance(counts, np.ndarray) else counts)
+
+
+def _hand_text(order: Sequence[int], numbers: Sequence[int]) -> str:
+    return cards_text([kind for kind in order if numbers[kind] for _ in range(numbers[kind])])
 
 
 @cache
@@ -54,10 +60,15 @@ def _hand_order(pack: Pack) -> tuple[int, ...]:
 
 def meld_of(pack: Pack, state: Any, index: int) -> Meld:
     """The meld in place `index` of a State or View."""
-    low, size = int(state["meld_low"][index]), int(state["meld_size"][index])
-    fill = int(state["meld_fill"][index])
-    if state["meld_run"][index]:
-        suit = int(state["meld_suit"][index])
+    return _meld_of(pack, *(int(state[name][index]) for name in _MELD))
+
+
+_MELD = ("meld_run", "meld_suit", "meld_low", "meld_size", "meld_fill")
+
+
+@lru_cache(maxsize=4096)
+def _meld_of(pack: Pack, run: int, suit: int, low: int, size: int, fill: int) -> Meld:
+    if run:
         places = pack.run_places(low, size)
         cards = tuple(WILD if fill >> place & 1 else pack.natural(suit, place) for place in places)
         return Meld(True, suit, low, cards)
@@ -84,32 +95,66 @@ def _seats(bits: int) -> list[int]:
 
 def position_of(rules: Rules, state: Any) -> dict[str, Any]:
     """The full position of a State, with every field; after the game its phase is ``over``."""
+    return {**rules_fields(rules), **table_fields(rules, state)}
+
+
+def table_fields(rules: Rules, state: Any) -> dict[str, Any]:
+    """The fields of a position that a State holds: all but `rules` and `overrides`."""
     pack = pack_of(rules)
-    players = int(state["players"])
-    melds = [meld_of(pack, state, index) for index in range(state["num_melds"])]
+    values = _RECORD.unpack(state.tobytes())  # at once: the fields of a record one by one take several times as long
+    found: dict[str, Any] = {name: values[place] for name, place in _PLACES.items()}
+    players, order = found["players"], _hand_order(pack)
+    laid = islice(zip(*(found[name] for name in _MELD), strict=True), found["num_melds"])
+    melds = [_meld_of(pack, *meld).text(pack) for meld in laid]
     return {
-        **rules_fields(rules),
-        "round": int(state["round_number"]),
-        "dealer": int(state["dealer"]),
-        "phase": PHASES[state["phase"]],
-        "to_act": None if state["phase"] == OVER else int(state["to_act"]),
-        "turn": int(state["turn"]),
-        "discarder": None if state["discarder"] < 0 else int(state["discarder"]),
-        "passed": _seats(state["passed"]),
-        "hands": [hand_text(pack, state["hand"][seat]) for seat in range(players)],
-        "stock": cards_text(state["stock"][: state["num_stock"]]),
-        "discards": cards_text(state["discards"][: state["num_discards"]]),
-        "melds": [{"owner": int(state["meld_owner"][index]), "meld": meld.text(pack)} for index, meld in enumerate(melds)],
-        "down": _seats(state["down"]),
-        "laid_this_turn": [melds[index].text(pack) for index in _seats(state["new_melds"])],
-        "taken": None if state["taken"] < 0 else KIND_TEXTS[state["taken"]],
-        "buys": [int(number) for number in state["buys"][:players]],
-        "turns": [int(number) for number in state["turns"][:players]],
-        "scores": [int(number) for number in state["scores"][:players]],
-        "reshuffles": int(state["reshuffles"]),
-        "acted": _seats(state["acted"]),
-        "acted_this_turn": bool(state["acted_now"]),
+        "round": rules.round_at(found["round_index"]),
+        "dealer": found["dealer"],
+        "phase": PHASES[found["phase"]],
+        "to_act": None if found["phase"] == OVER else found["to_act"],
+        "turn": found["turn"],
+        "discarder": None if found["discarder"] < 0 else found["discarder"],
+        "passed": _seats(found["passed"]),
+        "hands": [_hand_text(order, found["hand"][seat * NUM_KINDS :][:NUM_KINDS]) for seat in range(players)],
+        "stock": cards_text(found["stock"][: found["num_stock"]]),
+        "discards": cards_text(found["discards"][: found["num_discards"]]),
+        "melds": [{"owner": owner, "meld": meld} for owner, meld in zip(found["meld_owner"], melds, strict=False)],
+        "down": _seats(found["down"]),
+        "laid_this_turn": [melds[index] for index in _seats(found["new_melds"])],
+        "taken": None if found["taken"] < 0 else KIND_TEXTS[found["taken"]],
+        "buys": list(found["buys"][:players]),
+        "turns": list(found["turns"][:players]),
+        "scores": list(found["scores"][:players]),
+        "reshuffles": found["reshuffles"],
+        "acted": _seats(found["acted"]),
+        "acted_this_turn": bool(found["acted_now"]),
     }
+
+
+_READ = frozenset({
+    "round_index", "dealer", "phase", "to_act", "turn", "discarder", "passed", "hand", "stock", "num_stock", "discards",
+    "num_discards", "num_melds", "meld_owner", "meld_run", "meld_suit", "meld_low", "meld_size", "meld_fill", "down",
+    "new_melds", "taken", "buys", "turns", "scores", "reshuffles", "acted", "acted_now", "players",
+})  # fmt: skip
+_CODES = {"i1": "b", "i2": "h", "i4": "i", "i8": "q"}
+
+
+def _layout() -> tuple[struct.Struct, dict[str, int | slice]]:
+    """The bytes of a State as numbers: those that `table_fields` reads, and the place or places of each field."""
+    text, size = "=", 0
+    places: dict[str, int | slice] = {}
+    for name in STATE.names or ():
+        base, shape = STATE[name].base, STATE[name].shape
+        count = math.prod(shape)
+        if name in _READ:
+            places[name] = slice(size, size + count) if shape else size
+            text += f"{count}{_CODES[base.str[1:]]}"
+            size += count
+        else:
+            text += f"{STATE[name].itemsize}x"
+    return struct.Struct(text), places
+
+
+_RECORD, _PLACES = _layout()
 
 
 class _Reader:
@@ -202,13 +247,10 @@ def read_position(position: Mapping[str, Any]) -> tuple[Rules, np.ndarray]:
 
 def _read_counters(read: _Reader, rules: Rules, state: Any, players: int) -> None:
     state.players = players
-    sequence = rules.sequence
-    number = read.whole("round", sequence[0], 1, 1000)
-    if number not in sequence:
-        raise ValueError(f"round must be one of the rounds played, {list(sequence)}, not {number}")
-    state.round_number = number
-    state.round_index = sequence.index(number)
-    state.last_index = len(sequence) - 1
+    number = read.whole("round", rules.round_at(0), 1, MOST_DEALS)
+    state.round_index = rules.round_index(number)
+    state.round_number = 1 if rules.contracts is None else number
+    state.last_index = rules.game_rounds - 1
     state.dealer = read.whole("dealer", 0, 0, players - 1)
     state.to_act = read.whole("to_act", None, 0, players - 1)
     state.turn = read.whole("turn", int(state.to_act), 0, players - 1)
@@ -216,6 +258,7 @@ def _read_counters(read: _Reader, rules: Rules, state: Any, players: int) -> Non
     state.turns[:players] = read.numbers("turns", players, 0, rules.max_turns)
     state.scores[:players] = read.numbers("scores", players, -1_000_000, 1_000_000)
     state.reshuffles = read.whole("reshuffles", 0, 0, min(10_000, int(compile_tables(rules).rule.max_recycles)))
+    state.stock_public = rules.stock_out == "turn_over" and state.reshuffles > 0
     state.down = read.seats("down", players)
     state.acted = read.seats("acted", players)
     state.passed = read.seats("passed", players)
@@ -375,6 +418,9 @@ def _check_phase(tables: Tables, state: Any) -> None:
         raise ValueError(f"turn {turn} must be to_act {seat} in the phase {PHASES[state.phase]}")
     if state.phase == DRAW and state.num_stock + state.num_discards == 0:
         raise ValueError("stock and discards are both empty in the phase draw: the round would be blocked")
+    if tables.rule.free_melds:
+        _check_free(tables, state)
+        return
     groups, runs = (int(number) for number in tables.contracts[int(state.round_number) - 1])
     for index in _seats(state.new_melds):
         if state.meld_run[index]:
@@ -398,6 +444,15 @@ def _check_phase(tables: Tables, state: Any) -> None:
         raise ValueError("laid_this_turn is not the whole contract of the round; the phase would be laying")
     elif state.new_melds and not down:
         raise ValueError(f"down must name seat {seat}, which has laid the contract this turn")
+
+
+def _check_free(tables: Tables, state: Any) -> None:
+    """Where melds are free none is ever half laid, and a turn has so many at most."""
+    if state.phase == LAYING:
+        raise ValueError("phase laying: melds are free (contracts is null), so no contract is being laid")
+    laid = _seats(state.new_melds)
+    if len(laid) > tables.rule.melds_per_turn:
+        raise ValueError(f"laid_this_turn has {len(laid)} melds, melds_per_turn allows {tables.rule.melds_per_turn}")
 
 
 def _check_offer(tables: Tables, state: Any) -> None:

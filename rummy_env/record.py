@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from rummy_env.cards import KIND_TEXTS, NUM_KINDS, parse_cards
+from rummy_env.cards import KIND_TEXTS, NUM_KINDS, cards_text, parse_cards
 from rummy_env.engine.state import ENDS
 from rummy_env.melds import Pack, pack_of
 from rummy_env.position import check_fields
@@ -90,11 +90,16 @@ def check_deck(pack: Pack, deck: str) -> np.ndarray:
     return np.array(kinds, np.int8)
 
 
-def check_restock(below: Sequence[int] | np.ndarray, restock: str) -> np.ndarray:
-    """The kinds of a new stock, int8, in drawing order: all cards that lie `below` the top discard, and no others."""
-    kinds = _cards(restock)
-    counts = np.bincount(np.asarray(below, np.int64), minlength=NUM_KINDS).tolist()
-    _check_cards(kinds, counts, "the new stock", "the discards below the top one")
+def check_restock(pile: Sequence[int] | np.ndarray, restock: str, turned_over: bool = False) -> np.ndarray:
+    """The kinds of a new stock, int8, in drawing order: all cards of the discards that make it, `pile`, and no others.
+
+    `pile` begins with the oldest; where it is `turned_over` unshuffled it is drawn in this order.
+    """
+    kinds, given = _cards(restock), np.asarray(pile, np.int64)
+    counts = np.bincount(given, minlength=NUM_KINDS).tolist()
+    _check_cards(kinds, counts, "the new stock", "the discards" if turned_over else "the discards below the top one")
+    if turned_over and kinds != given.tolist():
+        raise ValueError(f"the discards are turned over unshuffled, so the new stock is {cards_text(given)}, not {restock}")
     return np.array(kinds, np.int8)
 
 
@@ -172,7 +177,7 @@ def _round(where: str, given: Any, rules: Rules, players: int, index: int, is_la
     if not isinstance(given, Mapping):
         raise ValueError(f"{where} must be an object, not {shown(given)}")
     check_fields(where, given, ROUND_FIELDS, ("round", "dealer", "moves"))
-    number = _whole(f"{where} round", given["round"], 1, max(rules.sequence, default=1))
+    number = _whole(f"{where} round", given["round"], 1, max(rules.sequence, default=rules.game_rounds))
     dealer = _whole(f"{where} dealer", given["dealer"], 0, players - 1)
     deck, position = given.get("deck"), given.get("position")
     if ("deck" in given) == ("position" in given):

@@ -12,7 +12,7 @@ import json
 import operator
 import os
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +23,8 @@ WILD = "**"
 
 _MANY = 1_000_000  # "no limit" for a counter, so that any number given fits the engine's integers
 _MAX_MELDS = 6  # of one contract
+MOST_DEALS = 30_000
+"""Deals of a game at most, also where no limit is set: what the engine counts."""
 _MAX_ROUNDS = 100
 
 K = TypeVar("K")
@@ -32,10 +34,11 @@ V = TypeVar("V")
 class FrozenMap(Mapping[K, V]):
     """A small mapping that cannot change, so that rules with maps in them can be hashed and compared."""
 
-    __slots__ = ("_map",)
+    __slots__ = ("_hash", "_map")
 
     def __init__(self, items: Mapping[K, V] | Iterable[tuple[K, V]]) -> None:
         self._map: dict[K, V] = dict(items)
+        self._hash: int | None = None  # worked out once: rules are looked up at every move
 
     def __getitem__(self, key: K) -> V:
         return self._map[key]
@@ -50,7 +53,12 @@ class FrozenMap(Mapping[K, V]):
         return self._map == (other._map if isinstance(other, FrozenMap) else other)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._map.items()))
+        if self._hash is None:
+            self._hash = hash(frozenset(self._map.items()))
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenMap, (self._map,)  # without the hash: those of texts are another process's own
 
     def __repr__(self) -> str:
         return repr(self._map)
@@ -80,7 +88,7 @@ _WHOLE: dict[str, tuple[int, int, bool]] = {
     "group_size": (2, 4, False), "run_length": (2, 4, False), "group_max": (1, _MANY, True),
     "max_buys": (0, _MANY, True), "buy_extra": (0, 2, False),
     "min_naturals": (0, _MANY, False), "max_wilds": (0, _MANY, True), "melds_per_turn": (1, _MANY, True),
-    "max_recycles": (0, _MANY, True), "max_turns": (1, 10_000, False), "max_deals": (1, _MANY, True),
+    "max_recycles": (0, _MANY, True), "max_turns": (1, 10_000, False), "max_deals": (1, MOST_DEALS, True),
 }  # fmt: skip
 # ... the names ...
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -269,6 +277,33 @@ class Rules:
     def sequence(self) -> tuple[int, ...]:
         """The numbers of the rounds played, in order; empty where melds are free (see `game_end`)."""
         return self.rounds or tuple(range(1, len(self.contracts or ()) + 1))
+
+    @property
+    def game_rounds(self) -> int:
+        """How many rounds a game has: exactly, or where melds are free at most (a target may end it before)."""
+        if self.contracts is not None:
+            return len(self.sequence)
+        return min((self.game_end or {}).get("deals", MOST_DEALS), self.max_deals or MOST_DEALS)
+
+    @property
+    def kinds_of_round(self) -> int:
+        """Of how many rounds a single one is drawn: those played; where melds are free all deals are alike."""
+        return len(self.sequence) or 1
+
+    def round_at(self, index: int) -> int:
+        """The number of the round in that place of a game, from 0: of its contract, or where melds are free of the deal."""
+        return self.sequence[index] if self.contracts is not None else index + 1
+
+    def round_index(self, number: object) -> int:
+        """The place in a game, from 0, of the first round with that number. ValueError where there is none."""
+        last = self.game_rounds
+        known: Sequence[int]
+        known, allowed = range(1, last + 1), f"a deal from 1 to {last}"
+        if self.contracts is not None:
+            known, allowed = self.sequence, f"one of the rounds played, {list(self.sequence)}"
+        if not isinstance(number, bool) and hasattr(number, "__index__") and number in known:
+            return known.index(operator.index(number))
+        raise ValueError(f"round must be {allowed}, not {shown(number)}")
 
     @property
     def card_points(self) -> dict[str, int]:
@@ -468,7 +503,7 @@ def _game_end(value: object) -> FrozenMap[str, int] | None:
     if not isinstance(value, Mapping) or len(value) != 1 or next(iter(value)) not in ("target", "deals"):
         raise _wrong("game_end", 'null, {"target": n} or {"deals": n}', value)
     ((kind, number),) = value.items()
-    return FrozenMap({kind: _whole(f"game_end {kind}", number, 1, _MANY) or 1})
+    return FrozenMap({kind: _whole(f"game_end {kind}", number, 1, MOST_DEALS if kind == "deals" else _MANY) or 1})
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from rummy_env.game import Game
 from rummy_env.rules import FIELDS
 from tests.lockstep import STYLES, Difference, Tally, mixed_setting, play_lockstep
-from tests.reference.international import ReferenceTable
+from tests.reference import ReferenceTable
 
 RANDOM, EAGER, BUYER, SLOW = STYLES
 CHUNKS, GAMES = 5, 60

@@ -300,10 +300,13 @@ class TestValues:
 
 
 class TestYaml:
-    def test_the_config_is_the_preset_and_names_every_field(self):
-        path = CONFIGS / "international.yaml"
-        assert load_rules(path) == preset("international")
-        lines = path.read_text().splitlines()
+    @pytest.mark.parametrize("name", PRESETS)
+    def test_every_preset_has_a_file(self, name):
+        assert load_rules(CONFIGS / f"{name}.yaml") == preset(name)
+
+    @pytest.mark.parametrize("name", ["international", "basic"])
+    def test_the_file_of_a_game_names_every_field(self, name):
+        lines = (CONFIGS / f"{name}.yaml").read_text().splitlines()
         assert [line.split(":")[0] for line in lines if line[:1].isalpha()] == list(FIELDS)
 
     @pytest.mark.parametrize("name", [*EXPECTED, *CHANGES])
@@ -460,7 +463,7 @@ REFUSED = [
     ("international", {"max_recycles": -1}, "max_recycles must be null or a whole number >= 0, not -1"),
     ("international", {"max_turns": 0}, "max_turns must be a whole number 1..10000, not 0"),
     ("international", {"max_turns": 10_001}, "max_turns must be a whole number 1..10000, not 10001"),
-    ("basic", {"max_deals": 0}, "max_deals must be null or a whole number >= 1, not 0"),
+    ("basic", {"max_deals": 0}, "max_deals must be null or a whole number 1..30000, not 0"),
     ("basic", {"game_end": {"target": 0}}, "game_end target must be a whole number >= 1, not 0"),
     (
         "basic",

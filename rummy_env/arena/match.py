@@ -101,7 +101,7 @@ class Match:
         seed: a whole number from 0 up; equal seeds give equal matches.
         seats: players at a table; None for as many as entrants.
         rounds: ``"random"`` for one round a game, drawn by the deal out of those of the rules; ``"all"`` for whole games; a
-            number or list for games of those rounds.
+            number or list for games of those rounds, where there are contracts.
         names: of the entrants, instead of their own.
         chunk: how many tables to play at once; changes speed and memory, never the result.
 
@@ -191,10 +191,9 @@ class Match:
 
     def _round_range(self, deal_key: np.uint64) -> tuple[int, int]:
         """The first and the last index of the rounds played."""
-        number = len(self.rules.sequence)
         if self.rounds != "random":
-            return 0, number - 1
-        index = int(below(_stream(deal_key, ROUND), number))
+            return 0, self.rules.game_rounds - 1
+        index = int(below(_stream(deal_key, ROUND), self.rules.kinds_of_round))
         return index, index
 
     def _play_deals(self, deals: range, progress: Progress | None) -> tuple[np.ndarray, np.ndarray]:
@@ -310,7 +309,9 @@ def _with_rounds(rules: Rules, rounds: Rounds) -> tuple[Rules, str | tuple[int, 
             raise ValueError(f"rounds must be random, all, a round's number or a list of numbers, not {rounds!r}")
         return rules, rounds
     numbers = [rounds] if isinstance(rounds, int) else list(rounds)
-    known = range(1, len(rules.contracts or ()) + 1)
+    if rules.contracts is None:
+        raise ValueError(f"rounds must be random (one deal a game) or all for the rules {rules.name!r}: melds are free")
+    known = range(1, len(rules.contracts) + 1)
     for number in numbers:
         if isinstance(number, bool) or number not in known:
             raise ValueError(f"rounds of the rules {rules.name!r} are 1 to {len(known)}, not {number!r}")

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from rummy_env.arena.match import MatchResult
 from rummy_env.arena.stats import CONFIDENCE, Difference, Estimate, Summary, summarize
+from rummy_env.rules import Rules
 
 FORMAT = "rummy-evaluation/1"
 WIDTH = 80
@@ -64,7 +65,9 @@ def print_report(result: MatchResult, console: Console, command: str | None = No
 
 def describe(result: MatchResult) -> list[str]:
     """The setting of a match in some lines."""
-    if result.rounds == "random":
+    if result.rules.contracts is None:
+        rounds = "one deal a game" if result.rounds == "random" else f"whole games ({_game_end(result.rules)})"
+    elif result.rounds == "random":
         rounds = f"one of rounds {_listed(result.rules.sequence)} drawn for each deal"
     else:
         rounds = f"games of rounds {_listed(result.rules.sequence)}"
@@ -77,6 +80,13 @@ def describe(result: MatchResult) -> list[str]:
         f"± and brackets are {100 * CONFIDENCE:.0f} % intervals over deals.",
         "Wins and places are of games, all else of rounds: points, laid down, went out, turns, buys.",
     ]
+
+
+def _game_end(rules: Rules) -> str:
+    """When a game of free melds ends, in words."""
+    most = f"{rules.game_rounds} deal{'s' if rules.game_rounds > 1 else ''}"
+    target = (rules.game_end or {}).get("target")
+    return most if target is None else f"to {target} points, at most {most}"
 
 
 def _fewest_win(result: MatchResult) -> bool:

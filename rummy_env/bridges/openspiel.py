@@ -25,11 +25,11 @@ from rummy_env.engine.apply import NO_ORDER, apply
 from rummy_env.engine.deal import deal_round, start_game
 from rummy_env.engine.legal import legal
 from rummy_env.engine.state import ENDS, MAX_PLAYERS, OVER, new_states, new_views
-from rummy_env.engine.tables import BUY_MOVE, STOCK_MOVE, compile_tables
+from rummy_env.engine.tables import compile_tables
 from rummy_env.engine.view import view
 from rummy_env.game import check_players
 from rummy_env.melds import pack_of
-from rummy_env.moves import move_table
+from rummy_env.moves import MoveType, move_table
 from rummy_env.observation import decode, encode, observation_plan, observation_size
 from rummy_env.position import hand_text
 from rummy_env.rewards import POINTS_PER_REWARD, rewards_for
@@ -146,11 +146,15 @@ class RummyGame(pyspiel.Game):
         self.dealer = int(dealer)
         self.seats = players
         self.begin = new_states(1)
-        last = len(self.rules.sequence) - 1
+        last = self.rules.game_rounds - 1
         start_game(self.tables, self.begin[0], players, np.uint64(0), 0, last, max(0, self.dealer), NO_ORDER)
-        bounds = [_bounds(self.rules, number, players) for number in self.rules.sequence]
-        self._chance_nodes = sum(chance for _, chance, _ in bounds) + (self.dealer == BY_CHANCE)
-        most = sum(points for _, _, points in bounds) / POINTS_PER_REWARD
+        if self.rules.contracts is None:
+            moves, chance, points = (self.rules.game_rounds * bound for bound in _bounds(self.rules, 1, players))
+        else:
+            bounds = [_bounds(self.rules, number, players) for number in self.rules.sequence]
+            moves, chance, points = (sum(column) for column in zip(*bounds, strict=True))
+        self._chance_nodes = chance + (self.dealer == BY_CHANCE)
+        most = points / POINTS_PER_REWARD
         info = pyspiel.GameInfo(
             num_distinct_actions=len(self.table),
             max_chance_outcomes=NUM_KINDS,
@@ -158,7 +162,7 @@ class RummyGame(pyspiel.Game):
             min_utility=-most,
             max_utility=most,
             utility_sum=0.0,
-            max_game_length=sum(moves for moves, _, _ in bounds),
+            max_game_length=moves,
         )
         super().__init__(GAME_TYPE, info, {**given, "rounds": _rounds_text(rounds)})
 
@@ -176,7 +180,7 @@ class RummyGame(pyspiel.Game):
 
 
 def _bounds(rules: Rules, number: int, players: int) -> tuple[int, int, int]:
-    """Bounds of a round: moves, chance nodes, and the points of a hand.
+    """Bounds of a round: moves, chance nodes, and the points that it moves a score by.
 
     A turn counts at its draw, and every buy takes a card that a discard, or the deal, has put on the pile.
     """
@@ -188,8 +192,11 @@ def _bounds(rules: Rules, number: int, players: int) -> tuple[int, int, int]:
     moves = turns + entered + players * (turns + 1 + buys)
     chance = dealt * players + 1 + turns + buys * rules.buy_extra
     points = rules.card_points
-    cards = sorted((points["wild" if text == KIND_TEXTS[WILD] else text[0]] for text in rules.pack()), reverse=True)
-    return moves, chance, sum(cards[: dealt + min(limit, turns + 1) * (1 + rules.buy_extra) + 1])
+    cards = sorted((abs(points["wild" if text == KIND_TEXTS[WILD] else text[0]]) for text in rules.pack()), reverse=True)
+    most = sum(cards[: dealt + min(limit, turns + 1) * (1 + rules.buy_extra) + 1])
+    if rules.scoring == "winner_takes_sum":
+        most *= players - 1
+    return moves, chance, most * (2 if rules.going_rummy == "double" else 1) + (10 if rules.going_rummy == "plus_10" else 0)
 
 
 class RummyState(pyspiel.State):
@@ -311,7 +318,7 @@ class RummyState(pyspiel.State):
 
     def _draws_of(self, game: RummyGame, move: int) -> int:
         """How many hidden cards a move draws: those that come into the hand without having been seen, in a trial."""
-        if move not in (STOCK_MOVE, BUY_MOVE):
+        if game.table[move].type not in (MoveType.STOCK, MoveType.BUY):
             return 0
         trials, state = self._states.copy(), self._states[0]
         trial, seat = trials[0], int(state.to_act)
@@ -324,7 +331,11 @@ class RummyState(pyspiel.State):
 
     def _to_deal(self, game: RummyGame) -> int:
         """Cards of a deal with the up-card."""
-        return game.rules.cards_dealt(int(self._states[0].round_number), game.seats) * game.seats + 1
+        return game.rules.cards_dealt(self._round(game), game.seats) * game.seats + 1
+
+    def _round(self, game: RummyGame) -> int:
+        """The number of the round."""
+        return game.rules.round_at(int(self._states[0].round_index))
 
     def _dealt_hand(self, seat: int) -> list[int]:
         """The cards dealt to a seat so far: 53 counts."""
@@ -337,8 +348,8 @@ class RummyState(pyspiel.State):
 
     def _deal_text(self, hand: Sequence[int] | np.ndarray) -> str:
         """A deal as the owner of a hand sees it."""
-        state = self._states[0]
-        return f" | round {int(state.round_number)} dealer {int(state.dealer)}: {hand_text(self.get_game().pack, hand)}"
+        game = self.get_game()
+        return f" | round {self._round(game)} dealer {int(self._states[0].dealer)}: {hand_text(game.pack, hand)}"
 
     def _drawn_text(self) -> str:
         """The cards drawn for the move that waits, as who draws them sees them."""

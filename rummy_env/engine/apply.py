@@ -13,6 +13,7 @@ from rummy_env.engine.deal import deal_round
 from rummy_env.engine.random import shuffle
 from rummy_env.engine.score import score_round
 from rummy_env.engine.state import (
+    DRAW,
     END_BLOCKED,
     END_OUT,
     END_TURN_LIMIT,
@@ -22,11 +23,15 @@ from rummy_env.engine.state import (
     PLAY,
     WINDOW,
 )
-from rummy_env.engine.tables import BUY_MOVE, MAX_LAY, PASS_MOVE, STOCK_MOVE, TAKE_MOVE
+from rummy_env.engine.tables import MAX_LAY
 from rummy_env.engine.window import ask_next, begin_turn, open_window
 from rummy_env.kernel import kernel
 from rummy_env.moves import MoveType
 
+STOCK = int(MoveType.STOCK)
+TAKE = int(MoveType.TAKE)
+BUY = int(MoveType.BUY)
+PASS = int(MoveType.PASS)
 LAY = int(MoveType.LAY)
 DISCARD = int(MoveType.DISCARD)
 OFF_GROUP = int(MoveType.OFF_GROUP)
@@ -39,15 +44,15 @@ NO_ORDER = np.zeros(0, np.int8)
 def apply(tables, state, move, order):
     """Play one legal move; a round that ends is scored and the next one dealt at once."""
     remember(state, move)
-    type_ = tables.move_type[move]
-    if move == PASS_MOVE:
+    type_ = tables.move_type[move]  # ids do not tell: without buying the ids of buy and pass are those of melds
+    if type_ == PASS:
         state.passed |= 1 << np.int64(state.to_act)
         ask_next(tables, state)
-    elif move == BUY_MOVE:
+    elif type_ == BUY:
         apply_buy(tables, state, order)
-    elif move == TAKE_MOVE:
+    elif type_ == TAKE:
         apply_take(tables, state)
-    elif move == STOCK_MOVE:
+    elif type_ == STOCK:
         apply_stock(tables, state, order)
     elif type_ == LAY:
         apply_lay(tables, state, move)
@@ -66,43 +71,67 @@ def remember(state, move):
 
 
 @kernel
-def form_stock(state, order):
-    """Shuffle the cards below the top discard into a new stock and note what everybody then knows of it."""
-    count = np.int64(state.num_discards) - 1
+def kept_discards(tables, state):
+    """How many discards do not go into a new stock: the top one, unless a draw turns the whole pile over.
+
+    A buy keeps it also then: it is the card that is bought.
+    """
+    return 0 if tables.rule.turn_over and state.phase == DRAW else 1
+
+
+@kernel
+def form_stock(tables, state, order):
+    """Make the discards, but for a top one that is kept, a new stock and note what everybody then knows of it.
+
+    They are shuffled, or turned over as they lie: then the oldest is drawn first, and everybody knows the order.
+    """
+    kept = kept_discards(tables, state)
+    count = np.int64(state.num_discards) - kept
     state.hidden_draws[:] = 0
     state.pool[:] = 0
     for at in range(count):
         state.stock[at] = state.discards[at]
         state.pool[state.discards[at]] += 1
-    stream = np.zeros(2, np.uint64)
-    stream[0] = state.key
-    stream[1] = state.counter
-    shuffle(stream, state.stock, count)
-    state.counter = stream[1]
-    if order.shape[0] > 0:
+    if tables.rule.turn_over:
         for at in range(count):
-            state.stock[at] = order[count - 1 - at]
+            state.stock[count - 1 - at] = state.discards[at]
+        state.stock_public = 1
+    else:
+        stream = np.zeros(2, np.uint64)
+        stream[0] = state.key
+        stream[1] = state.counter
+        shuffle(stream, state.stock, count)
+        state.counter = stream[1]
+        if order.shape[0] > 0:
+            for at in range(count):
+                state.stock[at] = order[count - 1 - at]
     state.num_stock = count
-    state.discards[0] = state.discards[count]
-    state.discard_by[0] = state.discard_by[count]
-    state.discards[1 : count + 1] = 0
-    state.discard_by[1 : count + 1] = 0
-    state.num_discards = 1
+    if kept:
+        state.discards[0] = state.discards[count]
+        state.discard_by[0] = state.discard_by[count]
+    else:
+        state.discarder = -1
+    state.discards[kept : count + kept] = 0
+    state.discard_by[kept : count + kept] = 0
+    state.num_discards = kept
     state.reshuffles += 1
 
 
 @kernel
-def draw_hidden(state, seat, order):
+def draw_stock(tables, state, seat, order):
     """Move the top of the stock into a hand, forming a new stock where there is none."""
     if state.num_stock == 0:
-        form_stock(state, order)
+        form_stock(tables, state, order)
     top = np.int64(state.num_stock) - 1
     kind = np.int64(state.stock[top])
     state.stock[top] = 0
     state.num_stock = top
     state.hand[seat, kind] += 1
     state.hand_size[seat] += 1
-    state.hidden_draws[seat] += 1
+    if state.stock_public:
+        state.known[seat, kind] += 1
+    else:
+        state.hidden_draws[seat] += 1
 
 
 @kernel
@@ -134,7 +163,7 @@ def apply_buy(tables, state, order):
     """The extra cards leave the stock first, then the bought card the pile; what that uncovers opens a fresh window."""
     seat = np.int64(state.to_act)
     for _ in range(tables.rule.buy_extra):
-        draw_hidden(state, seat, order)
+        draw_stock(tables, state, seat, order)
     take_top_discard(state, seat)
     state.buys[seat] += 1
     if tables.rule.uncovered_live:
@@ -157,10 +186,11 @@ def apply_take(tables, state):
 def apply_stock(tables, state, order):
     """The draw of the turn from the stock, or declining the discard where no new stock may be formed."""
     seat = np.int64(state.to_act)
-    if state.num_stock == 0 and (state.reshuffles >= tables.rule.max_recycles or state.num_discards < 2):
-        end_round(tables, state, END_BLOCKED, -1)
+    renewable = state.reshuffles < tables.rule.max_recycles and state.num_discards >= tables.rule.least_restock
+    if state.num_stock == 0 and not renewable:
+        end_round(tables, state, END_BLOCKED, -1, False)
         return
-    draw_hidden(state, seat, order)
+    draw_stock(tables, state, seat, order)
     begin_play(state, seat)
 
 
@@ -174,9 +204,10 @@ def begin_play(state, seat):
 
 @kernel
 def apply_lay(tables, state, move):
-    """Lay one meld of the contract; with the last one the player has laid down."""
+    """Lay one meld. Under a contract the player has laid down with the last one; a free meld stands by itself."""
     seat = np.int64(state.to_act)
-    if state.phase != LAYING:
+    free = tables.rule.free_melds
+    if not free and state.phase != LAYING:
         contract = np.int64(state.round_number) - 1
         state.groups_left = tables.contracts[contract, 0]
         state.runs_left = tables.contracts[contract, 1]
@@ -199,15 +230,15 @@ def apply_lay(tables, state, move):
     state.num_melds = index + 1
     state.new_melds |= np.int64(1) << index
     state.acted_now = 1
-    if is_run:
-        state.runs_left -= 1
-    else:
-        state.groups_left -= 1
+    if not free:
+        if is_run:
+            state.runs_left -= 1
+        else:
+            state.groups_left -= 1
     if state.groups_left == 0 and state.runs_left == 0:
         state.down |= 1 << seat
         state.phase = PLAY
-        if state.hand_size[seat] == 0:
-            end_round(tables, state, END_OUT, seat)
+        end_if_out(tables, state, seat, goes_rummy(state, seat))
 
 
 @kernel
@@ -262,8 +293,22 @@ def apply_layoff(tables, state, move):
     elif kind != WILD:
         state.meld_fill[index] += 1 << (4 * (kind // 13))
     state.acted_now = 1
-    if state.hand_size[seat] == 0:
-        end_round(tables, state, END_OUT, seat)
+    end_if_out(tables, state, seat, goes_rummy(state, seat))
+
+
+@kernel
+def goes_rummy(state, seat):
+    """Whether a seat that now has no card left melds or lays off for the first time in this turn."""
+    return state.acted_now == 1 and not (state.acted >> seat) & 1
+
+
+@kernel
+def end_if_out(tables, state, seat, rummy):
+    """End the round where a seat has no card left; whether it has ended."""
+    if state.hand_size[seat] > 0:
+        return False
+    end_round(tables, state, END_OUT, seat, rummy)
+    return True
 
 
 @kernel
@@ -277,31 +322,38 @@ def apply_discard(tables, state, kind):
     state.num_discards = top + 1
     state.discarder = seat
     state.discarded[seat] |= np.uint64(1) << np.uint64(kind)
+    rummy = goes_rummy(state, seat)
     if state.acted_now:
         state.acted |= 1 << seat
     state.acted_now = 0
     state.new_melds = 0
     state.taken = -1
-    if state.hand_size[seat] == 0:
-        end_round(tables, state, END_OUT, seat)
+    if end_if_out(tables, state, seat, rummy):
         return
     following = (seat + 1) % np.int64(state.players)
     state.turn = following
     if state.turns[following] >= tables.rule.max_turns:
-        end_round(tables, state, END_TURN_LIMIT, -1)
+        end_round(tables, state, END_TURN_LIMIT, -1, False)
         return
     open_window(tables, state)
 
 
 @kernel
-def end_round(tables, state, end, out):
-    """Score the round; deal the next one or end the game, whose last State then stays as it is."""
-    score_round(tables, state)
+def end_round(tables, state, end, out, rummy):
+    """Score the round; deal the next one or end the game, whose last State then stays as it is.
+
+    The game ends with its last round, or when a score reaches the target. `out` and `rummy` as for `score_round`.
+    """
+    score_round(tables, state, out, rummy)
     state.last_end = end
     state.last_down = state.down
     state.last_out = out
     state.rounds_done += 1
-    if state.round_index >= state.last_index:
+    reached = False
+    for seat in range(state.players):
+        if state.scores[seat] >= tables.rule.target:
+            reached = True
+    if reached or state.round_index >= state.last_index:
         state.phase = OVER
         state.to_act = -1
         return

@@ -100,7 +100,7 @@ def deal_round(tables, state, deck):
     """
     clear_round(state)
     players = np.int64(state.players)
-    state.round_number = tables.sequence[state.round_index]
+    state.round_number = tables.sequence[min(np.int64(state.round_index), tables.num_rounds - 1)]
     own = np.zeros(MAX_CARDS, np.int8)
     count = round_deck(tables, state, own)
     if deck.shape[0] > 0:

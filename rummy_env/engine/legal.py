@@ -47,14 +47,14 @@ def legal_window(tables, state, mask):
 def legal_draw(tables, state, mask):
     """The top of the stock, or the top discard.
 
-    With an empty stock `stock` forms a new one from the cards below the top discard; where a new stock is barred it means
-    declining the discard. Where none is barred but no card lies below, taking is the only draw; where there is no discard
+    With an empty stock `stock` forms a new one from the discards; where a new stock is barred it means declining the
+    discard. Where none is barred but the discards are too few for one, taking is the only draw; where there is no discard
     either, `stock` is the one move left and finds that the round is blocked.
     """
     count = 0
     discards = np.int64(state.num_discards)
     barred = state.reshuffles >= tables.rule.max_recycles
-    if state.num_stock > 0 or barred or discards != 1:
+    if state.num_stock > 0 or barred or discards >= tables.rule.least_restock or discards == 0:
         mask[STOCK_MOVE] = 1
         count += 1
     if discards > 0:
@@ -69,12 +69,41 @@ def legal_play(tables, state, mask):
     seat = np.int64(state.to_act)
     down = (state.down >> seat) & 1
     count = 0
-    if not down:
+    if tables.rule.free_melds:
+        if bits_set(state.new_melds) < tables.rule.melds_per_turn:
+            count += legal_free_lays(tables, state, seat, mask)
+        if down or state.new_melds != 0 or not tables.rule.layoff_needs_own_meld:
+            count += legal_layoffs(tables, state, seat, mask)
+    elif not down:
         contract = np.int64(state.round_number) - 1
         count += legal_lays(tables, state, tables.contracts[contract, 0], tables.contracts[contract, 1], mask)
     elif state.new_melds == 0 or tables.rule.same_turn_layoff:
         count += legal_layoffs(tables, state, seat, mask)
     return count + legal_discards(tables, state, seat, mask)
+
+
+@kernel
+def bits_set(bits):
+    """How many bits of a bit set are set."""
+    left = np.int64(bits)
+    count = 0
+    while left:
+        left &= left - 1
+        count += 1
+    return count
+
+
+@kernel
+def legal_free_lays(tables, state, seat, mask):
+    """Every single meld that the hand holds, where melds are free."""
+    hand = state.hand[seat].copy()
+    spare = np.int64(state.hand_size[seat]) - tables.rule.final_discard
+    count = 0
+    if spare >= tables.rule.group_size:
+        count += legal_groups(tables, hand, 1, 0, 0, 0, mask)
+    if spare >= tables.rule.run_length:
+        count += legal_runs(tables, hand, 0, 1, 0, 0, mask)
+    return count
 
 
 @kernel
@@ -104,7 +133,7 @@ def open_ends(tables, table, index):
     before = low - 1
     after = low + size
     if tables.rule.circular:
-        return (before + places) % places, after % places  # pragma: no cover - no rules with contracts are circular
+        return (before + places) % places, after % places
     return before, after if after < places else np.int64(-1)
 
 

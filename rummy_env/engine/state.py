@@ -80,7 +80,7 @@ STATE_FIELDS: list[tuple[Any, ...]] = [
     ("num_melds", "i1"),
     ("stock_public", "i1"),  # 1: the order of the stock is known to all
     ("players", "i1"),
-    ("round_number", "i1"),
+    ("round_number", "i1"),  # of the contract; 1 where melds are free
     ("dealer", "i1"),
     ("phase", "i1"),
     ("to_act", "i1"),  # -1 when the game is over
@@ -88,7 +88,7 @@ STATE_FIELDS: list[tuple[Any, ...]] = [
     ("discarder", "i1"),  # who made the top discard in the turn before
     ("passed", "i1"),  # bit set: seats that have passed on the top discard
     ("taken", "i1"),  # the kind that may not be discarded this turn
-    ("down", "i1"),  # bit set: seats that have laid down
+    ("down", "i1"),  # bit set: seats that have laid down; where melds are free, that have laid a meld
     ("acted", "i1"),  # bit set: seats that melded or laid off before this turn
     ("acted_now", "i1"),  # 1: to_act has melded or laid off this turn
     ("groups_left", "i1"),  # of the contract that is being laid

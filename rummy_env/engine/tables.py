@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from rummy_env.cards import NUM_KINDS, NUM_RANKS, NUM_SUITS, RANKS, WILD
-from rummy_env.engine.state import MAX_PLAYERS
+from rummy_env.engine.state import MAX_MELDS, MAX_PLAYERS
 from rummy_env.melds import Pack, pack_of
 from rummy_env.moves import MoveTable, MoveType, move_table
 from rummy_env.rules import Rules
 
 NO_LIMIT = 1_000_000
+NO_TARGET = 2**60
+"""A score that no game reaches."""
 LAY_ORDERS = ("any", "ascending")
 
 MAX_MOVES = 2048
@@ -27,10 +29,14 @@ _RULE_NAMES = (
     "group_size", "run_length", "group_max", "group_naturals", "run_naturals", "min_naturals", "max_wilds",
     "distinct_groups", "separate_runs", "num_places", "circular", "max_buys", "buy_when_down", "turn_player_may_buy",
     "uncovered_live", "buy_first_upcard", "buy_extra", "same_turn_layoff", "layoff_own_only", "redraw_ban",
-    "final_discard", "max_recycles", "max_turns", "players_min", "players_max", "pack_size",
+    "final_discard", "max_recycles", "max_turns", "players_min", "players_max", "pack_size", "free_melds",
+    "melds_per_turn", "layoff_needs_own_meld", "turn_over", "least_restock", "most_wins", "blocked_scoring",
+    "rummy_factor", "rummy_bonus", "target", "game_rounds",
 )  # fmt: skip
 """The plain numbers of a rule set. `group_naturals` and `run_naturals` are the fewest naturals of a meld when laid, from
-`min_naturals` and `max_wilds` together; flags are 0 or 1; no limit is `NO_LIMIT`."""
+`min_naturals` and `max_wilds` together; `least_restock` is the fewest discards that a draw can make a new stock of;
+`blocked_scoring` is its place in `BLOCKED_SCORINGS`; the points of who goes rummy are multiplied by `rummy_factor`, and
+`rummy_bonus` is added; flags are 0 or 1; no limit is `NO_LIMIT`, no target `NO_TARGET`."""
 _RULE = np.dtype([(name, "i8") for name in _RULE_NAMES])
 
 _BY_PLACE = (NUM_SUITS, MAX_PLACES)
@@ -88,27 +94,28 @@ STOCK_MOVE = 0
 TAKE_MOVE = 1
 BUY_MOVE = 2
 PASS_MOVE = 3
+"""The ids of draws and answers. Without buying 2 and 3 are other moves, so ask for the type of a move, not for these."""
 
 
-def _check_supported(rules: Rules) -> None:
-    """Say clearly what the engine does not play yet."""
-    if rules.contracts is None:
-        raise ValueError(f"the engine does not play rules without contracts yet (rules {rules.name!r}: contracts is null)")
-    wanted = {
-        "ace": "high",
-        "scoring": "losers_penalty",
-        "blocked_scoring": "all_penalty",
-        "going_rummy": "none",
-    }
-    for name, value in wanted.items():
-        if getattr(rules, name) != value:
-            raise ValueError(f"the engine plays only {name} {value} yet, not {getattr(rules, name)}")
-    if rules.stock_out == "turn_over":
-        raise ValueError("the engine plays only stock_out shuffle or end yet, not turn_over")
+BLOCKED_SCORINGS = ("none", "all_penalty", "lowest_takes_sum")
+BLOCKED_NONE, BLOCKED_PENALTY, BLOCKED_LOWEST = range(len(BLOCKED_SCORINGS))
+_RUMMY = {"none": (1, 0), "double": (2, 0), "plus_10": (1, 10)}
+
+
+def _check_room(rules: Rules, pack: Pack) -> None:
+    """A State has places for so many melds; only free melds of two cards from two packs could be more."""
+    cards, smallest = sum(pack.copies), min(rules.group_size, rules.run_length)
+    if rules.contracts is None and cards // smallest > MAX_MELDS:
+        raise ValueError(
+            f"group_size {rules.group_size} and run_length {rules.run_length} with decks {rules.decks}: the {cards} cards "
+            f"could make {cards // smallest} melds; where contracts is null at most {MAX_MELDS} can lie on a table"
+        )
 
 
 def _rule_numbers(rules: Rules, pack: Pack) -> dict[str, int]:
     wilds_allowed = NO_LIMIT if rules.max_wilds is None else rules.max_wilds
+    free = rules.contracts is None
+    factor, bonus = _RUMMY[rules.going_rummy]
     values = {
         "group_size": rules.group_size,
         "run_length": rules.run_length,
@@ -136,6 +143,17 @@ def _rule_numbers(rules: Rules, pack: Pack) -> dict[str, int]:
         "players_min": rules.players_min,
         "players_max": rules.players_max,
         "pack_size": sum(pack.copies),
+        "free_melds": free,
+        "melds_per_turn": NO_LIMIT if rules.melds_per_turn is None else rules.melds_per_turn,
+        "layoff_needs_own_meld": rules.layoff_needs_own_meld,
+        "turn_over": rules.stock_out == "turn_over",
+        "least_restock": 1 if rules.stock_out == "turn_over" else 2,
+        "most_wins": rules.scoring == "winner_takes_sum",
+        "blocked_scoring": BLOCKED_SCORINGS.index(rules.blocked_scoring),
+        "rummy_factor": factor,
+        "rummy_bonus": bonus,
+        "target": (rules.game_end or {}).get("target", NO_TARGET),
+        "game_rounds": rules.game_rounds,
     }
     assert set(values) == set(_RULE_NAMES)
     return {name: int(value) for name, value in values.items()}
@@ -158,7 +176,7 @@ def _run_arrays(rules: Rules, pack: Pack) -> dict[str, np.ndarray]:
         for other, (other_suit, other_low) in enumerate(starts):
             apart = abs(low - other_low)
             if pack.circular:
-                apart = min(apart, places - apart)  # pragma: no cover - no rules with contracts are circular
+                apart = min(apart, places - apart)
             if rules.separate_runs and suit == other_suit and apart <= pack.run_length:
                 clashes[index] |= 1 << other
     bit_counts = np.array([bits.bit_count() for bits in range(2**pack.run_length)], np.int64)
@@ -247,15 +265,15 @@ def group_fill(cards: tuple[int, ...]) -> int:
 
 @lru_cache(maxsize=64)
 def table_array(rules: Rules, lay_order: str = "any") -> np.ndarray:
-    """The compiled tables as an array of one record; the same for equal rules. ValueError for what is not played yet.
+    """The compiled tables as an array of one record; the same for equal rules. ValueError for what has no room in a State.
 
     With the `lay_order` ``"ascending"`` the mask leaves one order in which the melds of a contract can be laid.
     """
     if lay_order not in LAY_ORDERS:
         raise ValueError(f"lay_order must be one of {', '.join(LAY_ORDERS)}, not {lay_order!r}")
-    _check_supported(rules)
     pack = pack_of(rules)
-    contracts = rules.contracts or ()
+    _check_room(rules, pack)
+    contracts = rules.contracts or ((0, 0),)  # where melds are free every deal is alike
     points = np.zeros(NUM_KINDS, np.int64)
     for kind in range(NUM_KINDS):
         points[kind] = rules.card_points["wild" if kind == WILD else RANKS[kind % NUM_RANKS]]
@@ -271,7 +289,7 @@ def table_array(rules: Rules, lay_order: str = "any") -> np.ndarray:
         "ranks": np.array(pack.ranks),
         "contracts": np.array(contracts).reshape(len(contracts), 2),
         "deal": deal,
-        "sequence": np.array(rules.sequence),
+        "sequence": np.array(rules.sequence or (1,)),
         **runs,
         **_move_arrays(table, pack, runs["start_of"]),
     }
@@ -281,7 +299,7 @@ def table_array(rules: Rules, lay_order: str = "any") -> np.ndarray:
     record["num_moves"] = len(table)
     record["num_ranks"] = len(pack.ranks)
     record["num_starts"] = len(runs["run_kinds"])
-    record["num_rounds"] = len(rules.sequence)
+    record["num_rounds"] = len(rules.sequence or (1,))
     lays = [id_ for id_, move in enumerate(table) if move.type == MoveType.LAY]
     record["first_lay"], record["last_lay"] = lays[0], lays[-1] + 1
     record["ascending"] = lay_order == "ascending"
@@ -297,6 +315,6 @@ def table_array(rules: Rules, lay_order: str = "any") -> np.ndarray:
 def compile_tables(rules: Rules, lay_order: str = "any") -> Tables:
     """The compiled tables of a rule set: a record of `TABLES`, the same object for equal rules.
 
-    Raises ValueError for rules that the engine does not play yet, naming the field.
+    Raises ValueError for rules whose melds have no room in a State, naming the fields.
     """
     return table_array(rules, lay_order)[0]

@@ -1,5 +1,6 @@
 """`greedy`: draws and buys what brings the contract nearer, lays down as soon as it can, lays off all it can, and
-discards the dearest card that it needs least."""
+discards the dearest card that it needs least. Where melds are free it takes what completes a meld or can be laid off, melds
+and lays off what counts most, and keeps pairs and neighbours."""
 
 from __future__ import annotations
 
@@ -39,9 +40,9 @@ def best_by_type(tables, mask):
 
 @kernel
 def greedy_discard(tables, view, mask):
-    """The dearest card outside the best way to the contract; where all are needed, the dearest natural."""
+    """The dearest card outside the best way to the contract, or of those that stand alone; else the dearest natural."""
     hand = view.hand.copy()
-    if not view.down & 1:
+    if tables.rule.free_melds or not view.down & 1:
         needed = np.zeros(NUM_KINDS, np.int64)
         needed_cards(tables, view, hand, needed)
         for kind in range(NUM_KINDS):

@@ -47,6 +47,11 @@ class Step:
         return self.states[0]
 
     @property
+    def round_number(self) -> int:
+        """The number of the round, as records have it."""
+        return self.rules.round_at(int(self.state.round_index))
+
+    @property
     def end(self) -> str | None:
         """How the round has ended with this move, None where it has not."""
         return ENDS[self.state.last_end] if self.state.to_act < 0 else None
@@ -69,7 +74,7 @@ class Step:
     def _happened(self) -> Iterator[str]:
         if self.move is None:
             how = "The game begins from a position" if self.from_position else "The cards are dealt"
-            yield f"{how}: round {int(self.state.round_number)}."
+            yield f"{how}: round {self.round_number}."
             return
         yield f"{self.move.seat} {self.names[self.move.seat]}: {self.move.text}"
         if self.move.restock is not None:
@@ -77,7 +82,7 @@ class Step:
 
     def to_dict(self) -> dict[str, Any]:
         """The same for JSON: the round, the move, how the round ended with it if it did, and the position."""
-        found: dict[str, Any] = {"round": int(self.state.round_number), "move": None}
+        found: dict[str, Any] = {"round": self.round_number, "move": None}
         if self.move is not None:
             found["move"] = f"{self.move.seat} {self.move.text}"
             if self.move.restock is not None:

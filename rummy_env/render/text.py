@@ -38,8 +38,8 @@ def _plural(number: int, word: str) -> str:
 
 
 def _round(rules: Rules, state: Any) -> str:
-    number = int(state.round_number)
-    text = f"{rules.name.capitalize()}, round {number}"
+    number = rules.round_at(int(state.round_index))
+    text = f"{rules.name.capitalize()}, {'deal' if rules.contracts is None else 'round'} {number}"
     if rules.contracts is not None:
         groups, runs = rules.contracts[number - 1]
         asked = [_plural(count, word) for count, word in ((groups, "group"), (runs, "run")) if count]

@@ -8,25 +8,48 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 Rules = dict[str, Any]
 
 WILD = "**"
-ALL_RANKS = "23456789TJQKA"  # low to high: the ace is always high here
+ALL_RANKS = "23456789TJQKA"  # low to high where the ace is high
 ALL_SUITS = "cdhs"
 
 
-def suits_of(rules: Rules) -> list[str]:
+def suits_of(rules: Rules) -> str:
     """The suits of the pack, in the order c d h s."""
-    listed = rules["suits"]
-    return [suit for suit in ALL_SUITS if listed is None or suit in listed]
+    return ALL_SUITS if rules["suits"] is None else _listed(ALL_SUITS, tuple(rules["suits"]), "")
 
 
-def ranks_of(rules: Rules) -> list[str]:
-    """The ranks of natural cards, low to high: a wild rank is not among them."""
-    listed, wild = ALL_RANKS if rules["ranks"] is None else rules["ranks"], str(rules["wild_rank"])
-    return [rank for rank in ALL_RANKS if rank in listed and rank != wild]
+def ranks_of(rules: Rules) -> str:
+    """The ranks of natural cards, low to high, the ace last where it is high, else first: a wild rank is not among them."""
+    order = ALL_RANKS if rules["ace"] == "high" else "A" + ALL_RANKS[:-1]
+    return _listed(order, tuple(rules["ranks"] or order), str(rules["wild_rank"]))
+
+
+def places_of(rules: Rules) -> str:
+    """The ranks that a run goes through, low to high.
+
+    A wild 2 has no place where the ace is high (International: 3 to A); else its place stays, and only a wild can fill it.
+    An ace that is high or low stands at both ends. Round the corner the last is followed by the first.
+    """
+    if rules["ace"] == "high":
+        return ranks_of(rules)
+    places = _listed("A" + ALL_RANKS[:-1], tuple(rules["ranks"] or ALL_RANKS), "")
+    return places + "A" if rules["ace"] == "high_or_low" and places[0] == "A" else places
+
+
+def is_circle(rules: Rules) -> bool:
+    """Whether runs go round the corner."""
+    return bool(rules["ace"] == "corner")
+
+
+@cache
+def _listed(known: str, listed: tuple[str, ...], wild: str) -> str:
+    """Of the letters known those that are listed and not wild: asked at every move, so kept."""
+    return "".join(letter for letter in known if letter in listed and letter != wild)
 
 
 def is_wild_rank(rules: Rules, rank: str) -> bool:
@@ -67,7 +90,7 @@ def card_points(rules: Rules, card: str) -> Any:
     if points.get(rank) is not None:
         return points[rank]
     if rank == "A":
-        return 15  # null for the ace: 15 where the ace is not low
+        return 1 if rules["ace"] == "low" else 15  # null for the ace
     return int(rank)  # a natural 2 in a rule set that names no points for it: face value
 
 

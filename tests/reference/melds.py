@@ -1,4 +1,4 @@
-"""Melds, and the question which of them may be laid: by trying all ways to complete the contract.
+"""Melds, and the question which of them may be laid: under contracts by trying all ways to complete the contract.
 
 A meld is a list of (card, place) pairs. In a group every place is the rank; in a run the place is the card
 that lies or is stood for there, so a wild has its place written beside it.
@@ -6,13 +6,13 @@ that lies or is stood for there, so a wild has its place written beside it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Any
 
-from .cards import ALL_SUITS, WILD, Rules, in_print_order, ranks_of, suits_of, without
+from .cards import ALL_SUITS, WILD, Rules, in_print_order, is_circle, places_of, ranks_of, suits_of, without
 from .ruleset import group_limit
 
 
@@ -54,13 +54,18 @@ def make_group(rules: Rules, rank: str, cards: Iterable[str], owner: int | None 
 
 
 def make_run(rules: Rules, lowest: str, cards: list[str], owner: int | None = None) -> Meld:
-    """A run from its lowest place (a card) up; ValueError where it leaves the rank order."""
-    ranks = ranks_of(rules)
-    start = ranks.index(lowest[0])
-    if start + len(cards) > len(ranks):
+    """A run from its lowest place (a card) up; ValueError where it leaves the rank order or laps itself."""
+    start, size = places_of(rules).index(lowest[0]), len(cards)
+    ranks = ranks_from(rules, start)
+    if size > len(ranks):
         raise ValueError(f"R{lowest} {''.join(cards)}: the run goes beyond the highest rank")
-    places = [rank + lowest[1] for rank in ranks[start : start + len(cards)]]
-    return Meld("R", tuple(zip(cards, places, strict=True)), owner)
+    return Meld("R", tuple((card, rank + lowest[1]) for card, rank in zip(cards, ranks, strict=False)), owner)
+
+
+def ranks_from(rules: Rules, start: int) -> str:
+    """The places of the longest run that begins at this place: to the last one, or once round the corner."""
+    places = places_of(rules)
+    return places[start:] + (places[:start] if is_circle(rules) else "")
 
 
 def parse_meld(rules: Rules, text: str, owner: int | None = None) -> Meld:
@@ -75,7 +80,7 @@ def parse_meld(rules: Rules, text: str, owner: int | None = None) -> Meld:
     if cards and kind == "G" and len(name) == 1 and name in ranks:
         meld = make_group(rules, name, cards, owner)
         fits = all(card == WILD or card[0] == name for card in cards)
-    elif cards and kind == "R" and len(name) == 2 and name[0] in ranks and name[1] in suits:
+    elif cards and kind == "R" and len(name) == 2 and name[0] in places_of(rules) and name[1] in suits:
         meld = make_run(rules, name, cards, owner)
         fits = all(card in (WILD, place) for card, place in meld.spots)
     else:
@@ -110,13 +115,11 @@ def may_lie(rules: Rules, meld: Meld) -> bool:
 
 def groups_from(rules: Rules, cards: Iterable[str]) -> Iterator[Meld]:
     """Every group that may be laid with these cards, by rank."""
-    held = Counter(cards)
+    cards = sorted(cards)
     size = rules["group_size"]
-    wilds = min(held[WILD], most_wilds(rules, "G"))
+    wilds = min(cards.count(WILD), most_wilds(rules, "G"))
     for rank in ranks_of(rules):
-        naturals = []
-        for suit in suits_of(rules):
-            naturals += [rank + suit] * held[rank + suit]
+        naturals = [card for card in cards if card[0] == rank]
         for number in range(min(size, len(naturals)), max(0, size - wilds) - 1, -1):
             for chosen in sorted(set(combinations(naturals, number))):
                 yield make_group(rules, rank, list(chosen) + [WILD] * (size - number))
@@ -124,19 +127,28 @@ def groups_from(rules: Rules, cards: Iterable[str]) -> Iterator[Meld]:
 
 def runs_from(rules: Rules, cards: Iterable[str]) -> Iterator[Meld]:
     """Every run that may be laid with these cards, by suit and lowest place; any place may have a wild."""
-    held = Counter(cards)
-    size = rules["run_length"]
-    wilds = min(held[WILD], most_wilds(rules, "R"))
-    ranks = ranks_of(rules)
-    for suit in suits_of(rules):
-        for start in range(len(ranks) - size + 1):
-            places = [rank + suit for rank in ranks[start : start + size]]
-            missing = [place for place in places if not held[place]]
-            present = [place for place in places if held[place]]
-            for more in range(max(-1, min(len(present), wilds - len(missing))) + 1):
-                for replaced in combinations(present, more):
-                    laid = [WILD if place in missing or place in replaced else place for place in places]
-                    yield make_run(rules, places[0], laid)
+    cards = list(cards)
+    held = set(cards)
+    wilds = min(cards.count(WILD), most_wilds(rules, "R"))
+    for places, all_places in stretches(places_of(rules), is_circle(rules), suits_of(rules), rules["run_length"]):
+        if len(all_places - held) > wilds:
+            continue
+        present = [at for at, place in enumerate(places) if place in held]
+        for more in range(wilds - len(places) + len(present) + 1):
+            for replaced in combinations(present, more):
+                natural = set(present).difference(replaced)
+                run = [place if at in natural else WILD for at, place in enumerate(places)]
+                # a run from ace to ace needs two of them
+                if len(all_places) == len(places) or all(run.count(card) <= cards.count(card) for card in run):
+                    yield Meld("R", tuple(zip(run, places, strict=True)))
+
+
+@cache
+def stretches(order: str, circle: bool, suits: str, size: int) -> list[tuple[list[str], frozenset[str]]]:
+    """The places of every run of that size, in order and as a set, by suit and lowest place."""
+    starts = range(len(order) if circle else len(order) - size + 1)
+    found = [[rank + suit for rank in (order * 2)[start : start + size]] for suit in suits for start in starts]
+    return [(places, frozenset(places)) for places in found]
 
 
 def melds_from(rules: Rules, kind: str, cards: Iterable[str]) -> Iterator[Meld]:
@@ -152,8 +164,10 @@ def agree(rules: Rules, one: Meld, other: Meld) -> bool:
         return not rules["distinct_groups"] or one.name != other.name
     if not rules["separate_runs"] or one.name[1] != other.name[1]:
         return True
-    ranks = ranks_of(rules)
-    apart = abs(ranks.index(one.name[0]) - ranks.index(other.name[0]))
+    places = places_of(rules)
+    apart = abs(places.index(one.name[0]) - places.index(other.name[0]))
+    if is_circle(rules):
+        apart = min(apart, len(places) - apart)
     return apart > int(rules["run_length"])  # at just the length of a run they touch
 
 
@@ -230,5 +244,6 @@ class LayDown:
 
     def _place(self, meld: Meld) -> tuple[int, int]:
         """Where a meld comes in the listing of its kind."""
-        rank = ranks_of(self.rules).index(meld.name[0])
-        return (0, rank) if meld.kind == "G" else (ALL_SUITS.index(meld.name[1]), rank)
+        if meld.kind == "G":
+            return (0, ranks_of(self.rules).index(meld.name))
+        return (ALL_SUITS.index(meld.name[1]), places_of(self.rules).index(meld.name[0]))
