@@ -39,7 +39,17 @@ ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.yaml")
 FILES = (*sorted(f"rummy_env/engine/{path.name}" for path in (ROOT / "rummy_env/engine").glob("*.py")), "rummy_env/melds.py")
 COPIED = ("rummy_env", "tests", "configs", "models", "training", "pyproject.toml")
-POSITIONS = "tests/test_own_positions.py::test_the_engine_plays_by_it"
+CHECK_POSITIONS = """
+from pathlib import Path
+from tests.positions_runner import check_scenario, load_scenarios
+for game in sorted(Path("tests/positions").glob("*.jsonl"), reverse=True):
+    for entry in load_scenarios(game):
+        try:
+            check_scenario(entry)
+        except BaseException:
+            raise SystemExit("FAILED position " + entry["id"])
+"""
+"""What `test_the_engine_plays_by_it` of `test_own_positions.py` does, without the many tests of that file being collected."""
 BY_HAND = tuple(
     f"tests/test_melds.py::test_{name}"
     for name in ("hands_worked_out_by_hand", "gaps_worked_out_by_hand", "the_cards_that_the_best_contract_uses")
@@ -62,14 +72,9 @@ NEAREST = {
     "melds": ("tests/test_melds.py", *ORDERS, *PLAY),
 }
 """Compiled tests by file, after the digest; `PLAY` for the others."""
-WARM = (
-    DIGEST,
-    POSITIONS,
-    *BY_HAND,
-    "tests/test_engine.py",
-    ORDERS[0],
-    "tests/test_determinize.py::test_determinize_gives_a_game_of_its_own",
-)
+WARM = [
+    sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", DIGEST, *BY_HAND, ORDERS[0], "tests/test_engine.py",
+]  # fmt: skip
 """Run compiled without a change first: they fill the cache. That all tests pass is taken for granted."""
 
 COMPARISONS: dict[type[ast.cmpop], Sequence[str]] = {
@@ -163,11 +168,14 @@ def chosen(number: int, seed: int) -> list[Mutant]:
     return list(by_line.values())[:number]
 
 
-def stages(file: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The tests of a file: those that run without compilation, then the compiled ones, the quickest first."""
+def commands(file: str, compiled: bool) -> list[list[str]]:
+    """What is run for a mutant of a file, the quickest first."""
     name = Path(file).stem
-    quick = (*(BY_HAND if name == "melds" else ()), *(() if name in WITHOUT_POSITIONS else (POSITIONS,)))
-    return quick, (DIGEST, *NEAREST.get(name, PLAY))
+    pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
+    if compiled:
+        return [[*pytest, DIGEST, *NEAREST.get(name, PLAY)]]
+    positions = [[sys.executable, "-c", CHECK_POSITIONS]] if name not in WITHOUT_POSITIONS else []
+    return [[*pytest, *BY_HAND], *positions] if name == "melds" else positions
 
 
 def callers(folder: Path, function: str) -> set[str]:
@@ -197,24 +205,22 @@ class Copy:
         kernel.PACKAGE = folder / "rummy_env"  # so that `sources_hash` is that of the copy
         self.warm = self.cache / f"kernels-{kernel.sources_hash()}"
 
-    def tests(self, tests: Sequence[str], compiled: bool, limit: float) -> str | None:
-        """What fails in the copy as it is: the first test, ``timeout``, or None where all pass."""
-        if not tests:
-            return None
+    def failure(self, command: list[str], compiled: bool, limit: float) -> str | None:
+        """What fails in the copy as it is: the first test or position, ``timeout``, or None where all is well."""
         mode = {"NUMBA_DISABLE_JIT": str(int(not compiled)), "NUMBA_CACHE_DIR": str(self.cache)}
         environment = {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1", **mode}
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *tests]
         try:
             done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=limit)
         except subprocess.TimeoutExpired:
             return "timeout"
         if done.returncode == 0:
             return None
-        named = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
+        named = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
         return named[0].split(" - ")[0][:200] if named else f"exit status {done.returncode}"
 
-    def mutated_tests(self, mutant: Mutant, compiled: bool, limit: float) -> str | None:
-        """The same with a mutant in it. Files keep their times, by which Numba knows them."""
+    def killer(self, mutant: Mutant, compiled: bool, limit: float) -> str | None:
+        """What fails with a mutant in it. Files keep their times, by which Numba knows them."""
         path, changed = self.folder / mutant.file, None
         source, times = path.read_text(encoding="utf-8"), (path.stat().st_atime_ns, path.stat().st_mtime_ns)
         lines = source.splitlines(keepends=True)
@@ -227,7 +233,8 @@ class Copy:
                 changed = self.cache / f"kernels-{kernel.sources_hash()}"
                 stale = callers(self.folder, mutant.function)
                 shutil.copytree(self.warm, changed, ignore=lambda _, names: [n for n in names if kernel_of(n) in stale])
-            return self.tests(stages(mutant.file)[compiled], compiled, limit)
+            failures = (self.failure(command, compiled, limit) for command in commands(mutant.file, compiled))
+            return next(filter(None, failures), None)
         finally:
             path.write_text(source, encoding="utf-8")
             os.utime(path, ns=times)
@@ -280,12 +287,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 left = [mutant for mutant in sample if report.get(mutant.name, {}).get("left", True) is True]
                 left = [mutant for mutant in left if mutant.name not in report or compiled]
                 task = progress.add_task("compiled" if compiled else "positions", total=len(left))
-                if compiled and left and (failed := copy.tests(WARM, True, options.limit)):
+                if compiled and left and (failed := copy.failure(WARM, True, options.limit)):
                     console.print(f"a test fails without any change: {failed}", highlight=False, markup=False)
                     return 1
                 for mutant in left:
                     started = time.monotonic()
-                    killer = copy.mutated_tests(mutant, compiled, options.limit if compiled else options.limit / 4)
+                    killer = copy.killer(mutant, compiled, options.limit if compiled else options.limit / 4)
                     seconds = round(time.monotonic() - started) + report.get(mutant.name, {}).get("seconds", 0)
                     entry = {"killed_by": killer, "left": killer is None and not compiled, "seconds": seconds}
                     report[mutant.name] = {**asdict(mutant), **entry}
