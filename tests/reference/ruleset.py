@@ -272,6 +272,8 @@ def check_rules(rules: Rules) -> None:
     _check_points(rules)
     if rules["max_recycles"] is not None and rules["stock_out"] == "end":
         raise ValueError("max_recycles: of no use with stock_out end")
+    for players in range(rules["players_min"], rules["players_max"] + 1):
+        check_players(rules, players)
 
 
 def check_players(rules: Rules, players: int) -> None:
@@ -372,7 +374,7 @@ def _check_deal(rules: Rules) -> None:
         check_whole(number, "deal", 1)
     if isinstance(deal, dict):
         for key in deal:
-            if not str(key).isdigit():
+            if str(key) not in list("23456"):
                 raise ValueError(f"deal: {key!r} is not a number of players")
 
 
