@@ -317,7 +317,7 @@ class _Lockstep:
         self.position = ours  # before the next move
         if table.phase == "window" and not table.passed:
             self.count["windows"] += 1
-        if self.chance.random() < 0.03:
+        if self.chance.random() < 0.01:
             self._reopen(ours, legal)
         return legal
 
