@@ -28,7 +28,7 @@ def why_illegal(rules: Rules, state: Any, move: int) -> str:
     if state.phase == DRAW:
         return _before_draw(state, entry)
     if entry.type in (MoveType.STOCK, *_ANSWERS):
-        return f"no buy window is open and seat {seat} has drawn"
+        return f"seat {seat} has drawn" if rules.max_buys == 0 else f"no buy window is open and seat {seat} has drawn"
     missing = [kind for kind in set(entry.cards) if state.hand[seat, kind] < entry.cards.count(kind)]
     if missing:
         kind = min(missing)

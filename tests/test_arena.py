@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from rummy_env.arena import Match, MatchResult, play_match, summarize
-from rummy_env.arena.report import describe, to_dict
+from rummy_env.arena.report import describe, print_report, to_dict
 from rummy_env.arena.stats import Estimate, by_entrant, estimate, paired, places, share_estimate
 from rummy_env.engine.tables import compile_tables
 from rummy_env.players import FunctionPlayer, Player
@@ -18,6 +20,7 @@ from rummy_env.players.greedy import greedy_move
 from rummy_env.rules import Rules, preset
 
 RULES = preset("international")
+BASIC = preset("basic")
 
 
 def outside_greedy(name: str = "outside", rules: Rules = RULES) -> FunctionPlayer:
@@ -78,9 +81,10 @@ def test_games_are_rounded_up_to_whole_deals() -> None:
 
 @pytest.mark.parametrize("rounds", ["random", "all"])
 @pytest.mark.parametrize("number", [2, 3, 4])
-def test_equal_deterministic_players_are_exactly_equal(number: int, rounds: str) -> None:
+@pytest.mark.parametrize("rules", [RULES, BASIC], ids=["international", "basic"])
+def test_equal_deterministic_players_are_exactly_equal(rules: Rules, number: int, rounds: str) -> None:
     """Every seating of a deal is then the same game, so over the rotations each player has what the table has."""
-    result = play_match(RULES, ["greedy"] * number, deals=8, rounds=rounds)
+    result = play_match(rules, ["greedy"] * number, deals=8, rounds=rounds)
     assert (result.tallies == result.tallies[:, :1]).all()
     for entrant in range(number):
         own = result.tallies[result.seating == entrant].reshape(8, number, len(TALLY))
@@ -118,6 +122,15 @@ def test_the_seed_decides() -> None:
 def test_more_deals_go_on_from_fewer() -> None:
     few, many = (play_match(RULES, ["greedy", "random"], deals=deals, seed=2) for deals in (4, 9))
     assert np.array_equal(few.tallies, many.tallies[:4])
+
+
+@pytest.mark.parametrize("rounds", ["random", "all"])
+def test_outside_players_play_the_match_of_basic(rounds: str) -> None:
+    compiled, outside = (
+        play_match(BASIC, [player, "random"], deals=4, seats=3, rounds=rounds)
+        for player in ("greedy", outside_greedy(rules=BASIC))
+    )
+    assert same(compiled, outside)
 
 
 def test_outside_players_play_the_match_of_the_compiled_loops() -> None:
@@ -163,6 +176,23 @@ def test_rounds() -> None:
     assert (some.tallies[..., ROUNDS] == 3).all() and some.rounds == (7, 1, 1)
     single = play_match(RULES, ["dumper"] * 2, deals=2, rounds=3)
     assert (single.tallies[..., ROUNDS] == 1).all() and single.rounds == (3,)
+
+
+def test_games_of_free_melds() -> None:
+    """One deal, or whole games, which end at the target or after so many deals; there are no rounds to choose."""
+    one = play_match(BASIC, ["greedy", "random"], deals=3)
+    assert (one.tallies[..., ROUNDS] == 1).all() and "one deal a game" in describe(one)[0]
+    whole = play_match(BASIC, ["greedy", "random"], deals=3, rounds="all")
+    assert (whole.tallies[..., POINTS].max(axis=-1) >= 100).all() and (whole.tallies[..., ROUNDS] > 1).any()
+    assert "whole games (to 100 points, at most 100 deals)" in describe(whole)[0]
+    for game_end, text in (({"deals": 2}, "(2 deals)"), ({"deals": 1}, "(1 deal)")):
+        some = play_match(BASIC.replace(game_end=game_end), ["dumper"] * 2, deals=2, rounds="all")
+        assert (some.tallies[..., ROUNDS] == game_end["deals"]).all() and text in describe(some)[0]
+    for rounds in (1, [1], [1, 2], "1"):
+        with pytest.raises(ValueError, match=r"^rounds must be random"):
+            play_match(BASIC, ["dumper"] * 2, deals=2, rounds=rounds)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"for the rules 'basic': melds are free \(contracts is null\)$"):
+        play_match(BASIC, ["dumper"] * 2, deals=2, rounds=3)
 
 
 class Watcher(Player):
@@ -242,6 +272,28 @@ def test_equal_names_are_numbered() -> None:
 
 
 # Strength
+
+
+@pytest.mark.parametrize("opponent", ["random", "dumper"])
+@pytest.mark.parametrize("rules", ["basic", "basic_modern", "block"])
+def test_greedy_is_better_where_melds_are_free(rules: str, opponent: str) -> None:
+    """It has more points a deal where most win, fewer in `block`, and the report says that it is the better one."""
+    result = play_match(rules, ["greedy", opponent], games=200)
+    found = summarize(result)
+    sign = 1 if rules != "block" else -1
+    assert sign * found.differences[0].points.mean > 4
+    assert found.players[0].win_share.mean > 0.6 and found.players[0].place.mean < found.players[1].place.mean
+    text = report(result)
+    assert f"{'Fewest' if rules == 'block' else 'Most'} points win; " in text and "points a round; greedy is better" in text
+    other = report(play_match(rules, [opponent, "greedy"], games=200))
+    assert "points a round; greedy is better" in other and f"{opponent} minus greedy: {'-' if sign > 0 else '+'}" in other
+
+
+def report(result: MatchResult) -> str:
+    """The printed report."""
+    console = Console(width=120, record=True, file=io.StringIO())
+    print_report(result, console)
+    return console.export_text()
 
 
 @pytest.mark.parametrize("opponent", ["random", "dumper"])
@@ -342,6 +394,15 @@ def test_the_counts_are_those_of_the_games() -> None:
     assert (result.tallies[..., DOWN] <= result.tallies[..., ROUNDS]).all()
     assert (result.tallies[..., TURNS] > 0).all() and (result.tallies[..., BUYS] >= 0).all()
     assert (result.tallies[..., POINTS][result.tallies[..., OUT] == 7] == 0).all()
+
+
+def test_the_counts_are_those_of_the_games_of_basic() -> None:
+    """Only who is out has points; nobody needs a meld of the own for it."""
+    result = play_match(BASIC, ["greedy", "random"], deals=30, seats=3)
+    outs, points = result.tallies[..., OUT], result.tallies[..., POINTS]
+    assert set(outs.sum(axis=-1).ravel().tolist()) == {0, 1}
+    assert (points[outs == 0] == 0).all() and (points[outs == 1] >= 0).all() and points.any()
+    assert (result.tallies[..., BUYS] == 0).all()
 
 
 def test_nothing_is_said_of_no_deals() -> None:

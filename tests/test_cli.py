@@ -80,6 +80,21 @@ def test_evaluate_json(capsys: Captured) -> None:
     assert [(entry["first"], entry["second"]) for entry in found["differences"]] == [("greedy", "random")]
 
 
+def test_evaluate_where_most_points_win(capsys: Captured) -> None:
+    """Single deals and whole games of Basic; who has more points is better, and wins."""
+    words = "evaluate greedy random dumper --rules basic --games 60"
+    code, out, err = run(capsys, *words.split())
+    assert (code, err) == (0, "") and "Rules basic, 3 seats, one deal a game, seed 0: 60 games" in out
+    assert "Most points win; even share of wins 33.3 %" in out
+    assert "greedy minus random: +" in out and "greedy minus dumper: +" in out and out.count("greedy is better") == 2
+    code, out, _ = run(capsys, *words.split(), "--rounds", "all", "--json")
+    found = json.loads(out)
+    assert code == 0 and found["fewest_points_win"] is False and found["rounds"] == "all"
+    assert found["players"][0]["win_share"]["mean"] > 0.7 and found["players"][0]["points"]["mean"] > 0
+    _, out, _ = run(capsys, *words.replace("60", "3").split(), "--rounds", "all")
+    assert "whole games (to 100 points, at most 100 deals)" in out
+
+
 def test_one_deal_has_no_intervals(capsys: Captured) -> None:
     _, out, _ = run(capsys, "evaluate", "greedy", "random", "--games", "2")
     assert "±" not in out.split("of rounds:")[1] and "one deal does not say how sure that is" in out
@@ -119,6 +134,23 @@ def test_rules_in_words(capsys: Captured) -> None:
     assert out.startswith(preset("international").describe())
     counts = "stock 1, take 1, buy 1, pass 1, lay 900, off_group 60, off_low 64, off_high 64, discard 49"
     assert "Moves: 1141 (fingerprint " in out and counts in out
+
+
+def test_rules_of_free_melds_in_words(capsys: Captured) -> None:
+    code, out, _ = run(capsys, "rules", "basic_modern")
+    assert code == 0 and out.startswith(preset("basic_modern").describe())
+    for text in (
+        "Most new melds in a turn: no limit.",
+        "Order in a run: A 2 3 4 5 6 7 8 9 T J Q K A.",
+        "Lay-offs on all melds, before a meld of one's own too.",
+        "No buying.",
+        "When the stock is out, the discards below the top one are shuffled; new stocks: 2 times.",
+        "Who goes out gets the points of all other hands; most points win.",
+        "Going out in one turn: points doubled.",
+        "The game ends when a score reaches 100; most deals: 100 deals.",
+        "stock 1, take 1, lay 100, off_group 52, off_low 44, off_high 44, discard 52",
+    ):
+        assert text in out  # runs of three have 12 lowest places with an ace at either end, 11 places lie beyond one
 
 
 def test_rules_with_the_move_table(capsys: Captured) -> None:
@@ -168,6 +200,9 @@ def test_help_loads_nothing_heavy() -> None:
         ("evaluate greedy random --games many", "games must be a whole number from 1 up, not 'many'"),
         ("evaluate greedy random --seed -1", "seed must be a whole number from 0 up, not '-1'"),
         ("evaluate greedy random --rounds 8", "rounds of the rules 'international' are 1 to 7, not 8"),
+        ("evaluate greedy random --rules basic --rounds 3", "rounds must be random .* or all, not .3., for the rules 'basic'"),
+        ("evaluate greedy random --rules basic --overrides rounds=[1]", "rounds must be null where contracts is null"),
+        ("evaluate greedy random --rules basic --overrides group_size=2 --overrides decks=2", "group_size 2 and run_length 3"),
         ("evaluate greedy random --rounds some", "rounds must be random, all, or numbers such as 3 or 1,4, not 'some'"),
         ("evaluate greedy random --rules chess", "rules must be one of international, basic, .* not 'chess'"),
         ("evaluate greedy random --rules missing.yaml", "cannot read 'missing.yaml': No such file"),

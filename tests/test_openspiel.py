@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TINY = ROOT / "configs" / "tiny.yaml"
 
 SMALL: dict[str, Any] = {"max_turns": 4}
+ONE_DEAL: dict[str, Any] = {"game_end": {"deals": 1}}
 GAMES: dict[str, dict[str, Any]] = {
     "tiny": {"rules": TINY},
     "tiny, new stocks": {"rules": TINY, "overrides": {"stock_out": "shuffle", "max_turns": 4}},
@@ -51,6 +52,11 @@ GAMES: dict[str, dict[str, Any]] = {
         "rounds": [1],
         "overrides": {**SMALL, "buy_extra": 2, "turn_player_may_buy": True},
     },
+    "basic": {"rules": "basic", "players": 6, "overrides": {**ONE_DEAL, "max_turns": 8}},
+    "basic, two deals": {"rules": "basic", "players": 3, "overrides": {"game_end": {"deals": 2}, "max_turns": 5}},
+    "basic, buying": {"rules": "basic", "players": 3, "overrides": {**ONE_DEAL, "max_turns": 8, "max_buys": 9, "buy_extra": 2}},
+    "basic_modern": {"rules": "basic_modern", "overrides": {**ONE_DEAL, "max_turns": 24}, "dealer": 1},
+    "block": {"rules": "block", "overrides": ONE_DEAL},
 }
 
 
@@ -104,7 +110,7 @@ def test_a_state_survives_text() -> None:
     [
         ({"rules": "nix"}, "rules must be one of"),
         ({"rules": "json:%7B"}, "rules: json: must be followed by JSON"),
-        ({"rules": "basic"}, "the engine does not play rules without contracts"),
+        ({"rules": "basic", "rounds": "only 1"}, "rounds must be null where contracts is null"),
         ({"players": 7}, "players must be from 2 to 6, not 7"),
         ({"rules": str(TINY), "players": 3}, "players must be from 2 to 2, not 3"),
         ({"rounds": "3"}, None),
@@ -196,6 +202,23 @@ def test_a_stock_that_everybody_knows_has_no_chance() -> None:
     raise AssertionError
 
 
+def test_a_pile_that_was_turned_over_has_no_chance() -> None:
+    """Everybody knows what the next card is, and who draws it has it in both texts: the move alone tells."""
+    drawn = 0
+    for state in playouts(game_of("basic"), 6):
+        table = state._states[0]
+        if not table.stock_public or state._dealt is not None or state.is_terminal():
+            continue
+        assert not state.is_chance_node()
+        if table.num_stock and STOCK_MOVE in state.legal_actions():
+            seat, top = int(table.to_act), int(table.stock[table.num_stock - 1])
+            after = state.child(STOCK_MOVE)
+            assert after.current_player() == seat and after._states[0].hand[seat, top] == table.hand[seat, top] + 1
+            assert after.information_state_string((seat + 1) % 6).endswith(f" | {seat} stock")
+            drawn += 1
+    assert drawn > 10
+
+
 @pytest.mark.parametrize("name", [name for name in GAMES if name != "tiny, extra cards"])
 def test_the_engine_plays_the_same_game(name: str) -> None:
     """The cards that chance gave, as decks and new stocks of a `Game`: the same moves, hands and points."""
@@ -230,7 +253,7 @@ def test_the_engine_plays_the_same_game(name: str) -> None:
                 continue
             assert plain.seat == player
             before = plain.clone()
-            if plain.play(action):
+            if plain.play(action) and not plain.state.stock_public:
                 pool = Counter(before.state.discards[: before.state.num_discards - 1].tolist())
                 plain, restocks = before, restocks + 1
                 plain.play(action, rest(pool, stocks.pop(0)))
@@ -324,7 +347,8 @@ def test_returns_are_the_points_of_the_rounds(name: str) -> None:
             paid[:], done = 0, 0
         if table.rounds_done > done:
             done = int(table.rounds_done)
-            paid += points_reward([-float(points) for points in table.last_points[: game.num_players()]])
+            sign = -1 if game.rules.scoring == "losers_penalty" else 1
+            paid += points_reward([sign * float(points) for points in table.last_points[: game.num_players()]])
         if not state.is_terminal():
             assert not any(state.returns())
             continue
@@ -332,7 +356,24 @@ def test_returns_are_the_points_of_the_rounds(name: str) -> None:
         assert state.returns() == pytest.approx(paid) and sum(state.returns()) == pytest.approx(0)
         assert game.min_utility() <= min(state.returns()) and max(state.returns()) <= game.max_utility()
         assert len(state.history()) <= game.max_history_length()
-    assert ends == 20 and done == len(game.rules.sequence)
+    assert ends == 20 and done == game.rules.game_rounds
+
+
+@pytest.mark.parametrize(("overrides", "gained"), [
+    ({}, 268), ({"going_rummy": "double"}, 2 * 268), ({"going_rummy": "plus_10"}, 278), ({"points": {"9": -90}}, 268 - 4 * 99),
+])  # fmt: skip
+def test_the_dearest_deal_is_within_the_bounds(overrides: dict[str, Any], gained: int) -> None:
+    """One of six goes out in one turn, the others hold all cards from seven to king and two sixes."""
+    game = openspiel.load_game("basic", players=6, overrides={**ONE_DEAL, **overrides})
+    dear = [rank + suit for rank in "TJQK987" for suit in "cdhs"] + ["6c", "6d"]
+    hands = ["3c 3d 3h", *(" ".join(dear[seat::5]) for seat in range(5))]
+    position = {"rules": "basic", "overrides": {**ONE_DEAL, **overrides}, "to_act": 0, "hands": hands, "stock": "4c"}
+    state = game.new_initial_state()
+    state.apply_action(0)
+    state._dealt, state._states[:] = None, Game.from_position(position)._states
+    state.apply_action(game.table.id("lay G3 3c3d3h"))
+    assert state.is_terminal() and state.returns() == pytest.approx([gained / 100, *[-gained / 500] * 5])
+    assert game.min_utility() <= min(state.returns()) and max(state.returns()) <= game.max_utility()
 
 
 # The tiny game

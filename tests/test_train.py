@@ -370,17 +370,29 @@ def test_the_agent_is_the_best_that_was_measured(train: Any, tmp_path: Path) -> 
     assert not (tmp_path / "one" / "candidate").exists() and not (tmp_path / "other" / "candidate").exists()
 
 
-def test_an_evaluation_is_a_match(train: Any, tmp_path: Path) -> None:
-    """The value is what the agent gains on the opponent: the same agent as both gains nothing."""
+@pytest.mark.parametrize(("rules", "greedy"), [("international", (-400.0, 50.0)), ("basic", (-100.0, -5.0))])
+def test_an_evaluation_is_a_match(rules: str, greedy: tuple[float, float], train: Any, tmp_path: Path) -> None:
+    """The value is what the agent gains on the opponent: the same agent as both gains nothing; an untrained one loses."""
     agent = tmp_path / "run" / "agent"
-    options = {**SHORTER, "evaluate_games": 8, "evaluate_players": [2, 3]}
+    options = {**SHORTER, "rules": rules, "evaluate_games": 8, "evaluate_players": [2, 3]}
     config = write(tmp_path / "config.yaml", options)
     assert train.main(["--config", str(config), "--out", str(tmp_path / "run"), "--quiet"]) == 0
-    for opponent, low, high in ((str(agent), 0.0, 0.0), ("greedy", -400.0, 50.0)):
+    assert json.loads((agent / "agent.json").read_text())["rules"] == preset(rules).to_dict()
+    for opponent, low, high in ((str(agent), 0.0, 0.0), ("greedy", *greedy)):
         changes = [f"evaluate_opponent={opponent}", "evaluate_decisions=100"]
         run = train.Run(train.read_options(config, changes), tmp_path, quiet=True)
         assert low <= run.measure(agent) <= high
         assert run.measure(agent) == run.measure(agent)
+
+
+@pytest.mark.parametrize(("rules", "gained"), [("international", -25.0), ("block", -25.0), ("basic", 25.0)])
+def test_points_gained_are_those_of_who_wins(rules: str, gained: float, train: Any, tmp_path: Path) -> None:
+    """30 points against 10 and none: good where most points win."""
+    run = train.Run(train.read_options(write(tmp_path / "config.yaml", {**SHORTER, "rules": rules}), []), tmp_path, quiet=True)
+    run.env.tables.dones[1] = True
+    run.env.tables.final_scores[1, :5] = 3, 1, 30, 10, 0
+    run.note_outcomes()
+    assert list(run.outcomes) == [(gained, True)] and run.outcome_text() == f"{gained:+.1f} points, down 100%"
 
 
 # What is refused

@@ -15,6 +15,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from rummy_env import international_v0
+from rummy_env.arena import play_match
 from rummy_env.game import Game
 from rummy_env.gym_env import RummyEnv
 from rummy_env.moves import move_table
@@ -331,6 +332,9 @@ def test_agent_folders(damage: Callable[[Path], Any], words: tuple[str, ...], ag
 
 def test_an_agent_of_other_rules(agent: Path) -> None:
     refused(lambda: make_player(agent, RULES.replace(run_length=3)), ("another move table", "1141 moves"))
+    refused(lambda: make_player(agent, preset("basic")), ("another move table", "1141 moves"))
+    refused(lambda: RummyEnv(rules="basic", opponents=str(agent)), ("another move table", "1141 moves"))
+    refused(lambda: play_match("basic", [agent, "greedy"], games=2), ("another move table", "1141 moves"))
 
 
 @pytest.mark.parametrize("spec", ["expert", "no/such/folder", 3, None], ids=repr)

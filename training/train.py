@@ -42,6 +42,7 @@ from rummy_env.game import check_players
 from rummy_env.players.base import make_player
 from rummy_env.players.learned import DESCRIPTION, WEIGHTS, save_agent
 from rummy_env.players.scripted import SCRIPTED
+from rummy_env.rewards import utilities
 from rummy_env.rules import read_yaml, resolve_rules, shown
 from rummy_env.sb3 import RummyVecEnv
 
@@ -365,8 +366,8 @@ class Run:
         """Remember how the episodes of the last step ended."""
         tables = self.env.tables
         for row in tables.final_scores[tables.dones]:
-            own, others = row[2], row[3 : 2 + row[0]]
-            self.outcomes.append((float(others.mean() - own), bool(row[1])))
+            own, *others = utilities(self.rules, row[2 : 2 + row[0]].tolist())
+            self.outcomes.append((float(own - np.mean(others)), bool(row[1])))
 
     def outcome_text(self) -> str:
         """The mean of the last episodes."""
@@ -425,7 +426,7 @@ class Run:
         shutil.rmtree(candidate)
 
     def measure(self, folder: Path) -> float:
-        """Points a round that a saved agent ends below `evaluate_opponent`, in matches with duplicate deals."""
+        """Points a round that a saved agent gains on `evaluate_opponent`, in matches with duplicate deals."""
         options = self.options
         values = []
         for seats in options.evaluate_players:
@@ -436,7 +437,7 @@ class Run:
                 seed=options.seed + 1_000_000,
                 seats=seats,
             )
-            values.append(-summarize(result).differences[0].points.mean)
+            values.extend(utilities(self.rules, [summarize(result).differences[0].points.mean]))
         return float(np.mean(values))
 
     def save_checkpoint(self) -> None:

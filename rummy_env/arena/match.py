@@ -310,7 +310,10 @@ def _with_rounds(rules: Rules, rounds: Rounds) -> tuple[Rules, str | tuple[int, 
         return rules, rounds
     numbers = [rounds] if isinstance(rounds, int) else list(rounds)
     if rules.contracts is None:
-        raise ValueError(f"rounds must be random (one deal a game) or all for the rules {rules.name!r}: melds are free")
+        raise ValueError(
+            f"rounds must be random (one deal a game) or all, not {rounds!r}, for the rules {rules.name!r}: melds are free "
+            "(contracts is null)"
+        )
     known = range(1, len(rules.contracts) + 1)
     for number in numbers:
         if isinstance(number, bool) or number not in known:

@@ -45,7 +45,7 @@ _ONLY = "only "  # without a word before it, the number of a single round would 
 
 GAME_TYPE = pyspiel.GameType(
     short_name=NAME,
-    long_name="Contract rummy",
+    long_name="Rummy",
     dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
     chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
     information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
