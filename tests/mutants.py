@@ -184,8 +184,8 @@ def callers(folder: Path, function: str) -> set[str]:
     for path in [*folder.glob("rummy_env/**/*.py"), *folder.glob("tests/*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if is_kernel(node, wrapping=True):
-                names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-                used.setdefault(node.name, set()).update(names)
+                called = {getattr(inner.func, "id", "") for inner in ast.walk(node) if isinstance(inner, ast.Call)}
+                used.setdefault(node.name, set()).update(called)
     found = {function}
     while more := {caller for caller, names in used.items() if names & found} - found:
         found |= more
