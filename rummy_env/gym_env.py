@@ -77,27 +77,31 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
     """One learner against opponents.
 
     ## Description
-    A table of International Rummy (contract rummy with buying) for 2 to 6 players, seen from one seat. The environment
-    plays the other seats; a step is one decision of the learner and everything that follows until its next. The rules, and
-    the same table for several agents, are described in `rummy_env.international_v0`.
+    A table of rummy for 2 to 6 players, seen from one seat: of International Rummy (contract rummy with buying) as
+    `rummy_env/International-v0`, of Basic Rummy as `rummy_env/Basic-v0`. The environment plays the other seats; a step is
+    one decision of the learner and everything that follows until its next. The rules, and the same tables for several
+    agents, are described in `rummy_env.international_v0` and `rummy_env.basic_v0`.
 
     ## Observation
-    `Box(0, 1, (1223,), float32)`: what the learner's seat may know. `rummy_env.observation.layout` names every block, and
-    `rummy_env.observation.decode` reads a vector back.
+    `Box(0, 1, (1223,), float32)`, in Basic Rummy `Box(0, 1, (1467,), float32)`: what the learner's seat may know.
+    `rummy_env.observation.layout` names every block, and `rummy_env.observation.decode` reads a vector back.
 
     ## Action
-    `Discrete(1141)`, the moves of `rummy_env.moves.move_table`. Few are legal at a time: `info["action_mask"]` (int8, 1
-    where legal) and `action_masks()` (the same as bool) tell which. When the episode has ended the mask is all ones.
+    `Discrete(1141)`, in Basic Rummy `Discrete(282)`: the moves of `rummy_env.moves.move_table`. Few are legal at a time:
+    `info["action_mask"]` (int8, 1 where legal) and `action_masks()` (the same as bool) tell which. When the episode has
+    ended the mask is all ones.
 
     ## Rewards
     Everything the learner's seat is paid since its last decision, whoever acts last. `reward="points"`: at the end of each
-    round (mean of the others' points - own points) / 100. `"rank"`: at the end of the game 1 for the first place to -1 for
-    the last. `"win"`: at the end of the game 1, shared by equal winners.
+    round (mean of the others' points - own points) / 100, turned round where most points win, as in Basic Rummy. `"rank"`:
+    at the end of the game 1 for the first place to -1 for the last. `"win"`: at the end of the game 1, shared by equal
+    winners.
 
     ## Episodes
-    One round drawn at random (`rounds="random"`), a list of rounds, or the whole game (`rounds="all"`). The episode
-    terminates with it, and is truncated after `max_moves` decisions of the learner. An episode that ends before the learner
-    acts is dealt again within `reset`. At the end `info` holds `scores` and `last_round` (its number, its end, the points).
+    One round drawn at random (`rounds="random"`; in Basic Rummy one deal), a list of rounds, or the whole game
+    (`rounds="all"`). The episode terminates with it, and is truncated after `max_moves` decisions of the learner. An episode
+    that ends before the learner acts is dealt again within `reset`. At the end `info` holds `scores` and `last_round` (its
+    number, its end, the points).
 
     ## Arguments
     * `players`: how many sit at the table.
@@ -113,7 +117,7 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
     * `obs_dtype`: "float32", or "uint8" for the numbers before they are divided by their scales.
     * `lay_order`: "ascending" leaves one order in which the melds of a contract can be laid.
     * `shaping`: "distance" adds potential-based shaping to the rewards: the potential is minus the cards that the hand is
-      away from the contract, as a share of 12; `gamma` is the learner's discount.
+      away from the contract (in Basic Rummy from the next meld), as a share of 12; `gamma` is the learner's discount.
 
     ## Options of `reset`
     `round`, `dealer`, `scores`, `seat`, or `position` (to go on from there). A seed touches the generator only; the deal,

@@ -10,6 +10,7 @@ import copy
 import hashlib
 import pickle
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,20 +19,26 @@ from rummy_env import international_v0
 from rummy_env.engine.state import PHASES
 from rummy_env.gym_env import RummyEnv
 from rummy_env.moves import MoveType, move_table
-from rummy_env.rules import preset
+from rummy_env.rules import Rules, preset
 
 PLAYERS = (2, 3, 4, 6)
-TYPES = np.array([move.type for move in move_table(preset("international"))])
+INTERNATIONAL = preset("international")
 COPIES: dict[str, Callable[[Any], Any]] = {
     "deepcopy": copy.deepcopy,
     "pickle": lambda env: pickle.loads(pickle.dumps(env)),
 }
 
 
-def eager(mask: np.ndarray, random: np.random.Generator) -> int:
+@lru_cache(maxsize=8)
+def types_of(rules: Rules) -> np.ndarray:
+    """The types of the moves of a table."""
+    return np.array([move.type for move in move_table(rules)])
+
+
+def eager(mask: np.ndarray, random: np.random.Generator, rules: Rules = INTERNATIONAL) -> int:
     """A random legal move; lays down and off as soon as it can, so that rounds end and every phase comes up."""
     legal = np.flatnonzero(mask)
-    types = TYPES[legal]
+    types = types_of(rules)[legal]
     for wanted in (types == MoveType.LAY, (types >= MoveType.OFF_GROUP) & (types <= MoveType.OFF_HIGH)):
         if wanted.any():
             legal = legal[wanted]
@@ -56,7 +63,7 @@ def play_aec(env: Any, random: np.random.Generator, steps: int = 1_000_000) -> l
         observation, reward, terminated, truncated, info = env.last()
         shown = (observation["observation"].tobytes(), observation["action_mask"].tobytes())
         seen.append((agent, *shown, reward, terminated, truncated, repr(info)))
-        env.step(None if terminated or truncated else eager(observation["action_mask"], random))
+        env.step(None if terminated or truncated else eager(observation["action_mask"], random, env.unwrapped.rules))
     return seen
 
 
@@ -65,7 +72,7 @@ def play_gym(env: Any, random: np.random.Generator, steps: int = 1_000_000) -> l
     seen: list[tuple[Any, ...]] = []
     mask = env.unwrapped.action_masks()
     for _ in range(steps):
-        observation, reward, terminated, truncated, info = env.step(eager(mask, random))
+        observation, reward, terminated, truncated, info = env.step(eager(mask, random, env.unwrapped.rules))
         mask = info.pop("action_mask")
         seen.append((observation.tobytes(), mask.tobytes(), reward, terminated, truncated, repr(info)))
         if terminated or truncated:

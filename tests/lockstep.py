@@ -317,7 +317,7 @@ class _Lockstep:
         self.position = ours  # before the next move
         if table.phase == "window" and not table.passed:
             self.count["windows"] += 1
-        if self.chance.random() < 0.03:
+        if self.chance.random() < 0.01:
             self._reopen(ours, legal)
         return legal
 
@@ -497,11 +497,14 @@ def _draw_basic(chance: random.Random) -> Values:
     if chance.random() < 0.5:
         most = chance.choice([4, 7, 13])
         found["deal"] = {str(players): chance.randint(1, most) for players in range(2, 7)}
-    if chance.random() < 0.25:
+    around = found.get("ace") in ("corner", "high_or_low")
+    if around and chance.random() < 0.4:  # so few ranks that runs come to their ends
+        found["ranks"] = ["A", *chance.sample(list(RANKS[1:]), chance.randint(2, 5))]
+    elif chance.random() < 0.25:
         found["ranks"] = chance.sample(list(RANKS), chance.randint(3, 12))
     if chance.random() < 0.25:
         found["suits"] = chance.sample(list(SUITS), chance.randint(1, 3))
-    most_turns = chance.choice([6, 20, 50])
+    most_turns = chance.choices([6, 20, 50], [1, 2, 7])[0]
     if most_turns < 50:
         found["max_turns"] = chance.randint(1, most_turns)
     if chance.random() < 0.2:

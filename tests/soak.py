@@ -2,8 +2,9 @@
 
     python tests/soak.py --games 3000 --workers 2 --seed 0 --rules basic --out difference.json
 
-Game number n depends on n and on the rules alone, so a run that was stopped goes on with the `--seed` that it prints. The first difference
-is written as JSON: a position, the move made there, and what each side made of it. Exit status 1 means a difference.
+Game number n depends on n and on the rules alone, so a run that was stopped goes on with the options that it prints. The
+first difference is written as JSON: a position, the move made there, and what each side made of it. Exit status 1 means a
+difference.
 """
 
 from __future__ import annotations

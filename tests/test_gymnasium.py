@@ -21,6 +21,7 @@ from tests.test_pettingzoo import ENDING, SHORT
 
 RULES = preset("international")
 NAME = "rummy_env/International-v0"
+NAMES = {"international": NAME, "basic": "rummy_env/Basic-v0"}
 
 
 def move(text: str) -> int:
@@ -36,32 +37,37 @@ def first_legal(view: Any, mask: np.ndarray) -> int:
 # The libraries' checks
 
 
-@pytest.mark.parametrize("players", PLAYERS)
-@pytest.mark.parametrize("opponents", ["greedy", "random"])
-def test_gymnasium_check(players: int, opponents: str, capsys: pytest.CaptureFixture[str]) -> None:
-    gymnasium_check(gymnasium.make(NAME, players=players, opponents=opponents).unwrapped)
+@pytest.mark.parametrize(("game", "players", "opponents"), [
+    *(("international", players, opponents) for players in PLAYERS for opponents in ("greedy", "random")),
+    ("basic", 2, "greedy"), ("basic", 6, "random"),
+])  # fmt: skip
+def test_gymnasium_check(game: str, players: int, opponents: str, capsys: pytest.CaptureFixture[str]) -> None:
+    gymnasium_check(gymnasium.make(NAMES[game], players=players, opponents=opponents).unwrapped)
     assert capsys.readouterr().out.count("player 0") >= 2  # rendered for people at the reset and by the call
 
 
 @pytest.mark.parametrize("players", PLAYERS)
-def test_stable_baselines_check(players: int) -> None:
+@pytest.mark.parametrize("game", NAMES)
+def test_stable_baselines_check(game: str, players: int) -> None:
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
-    checker.check_env(gymnasium.make(NAME, players=players).unwrapped)
+    checker.check_env(gymnasium.make(NAMES[game], players=players).unwrapped)
 
 
-def test_it_is_made_by_name_with_the_module() -> None:
-    env = gymnasium.make(f"rummy_env:{NAME}", players=3, opponents=["random", "greedy"])
+@pytest.mark.parametrize("game", NAMES)
+def test_it_is_made_by_name_with_the_module(game: str) -> None:
+    env, rules = gymnasium.make(f"rummy_env:{NAMES[game]}", players=3, opponents=["random", "greedy"]), preset(game)
     env.reset(seed=0)
-    assert env.spec is not None and env.spec.max_episode_steps is None
+    assert env.spec is not None and env.spec.max_episode_steps is None and env.unwrapped.rules == rules  # type: ignore[attr-defined]
     assert env.get_wrapper_attr("action_masks")().dtype == bool
-    envs = gymnasium.make_vec(NAME, num_envs=3, players=2, vectorization_mode="sync")
+    envs = gymnasium.make_vec(NAMES[game], num_envs=3, players=2, vectorization_mode="sync")
     observations, infos = envs.reset(seed=0)
-    assert observations.shape == (3, layout(RULES).size) and infos["action_mask"].shape == (3, len(move_table(RULES)))
+    assert observations.shape == (3, layout(rules).size) and infos["action_mask"].shape == (3, len(move_table(rules)))
     envs.close()
 
 
-def test_the_page_gives_the_true_sizes() -> None:
-    page, env = RummyEnv.__doc__ or "", RummyEnv()
+@pytest.mark.parametrize("game", NAMES)
+def test_the_page_gives_the_true_sizes(game: str) -> None:
+    page, env = RummyEnv.__doc__ or "", RummyEnv(rules=game)
     assert f"Box(0, 1, {env.observation_space.shape}, float32)" in page and f"Discrete({env.action_space.n})" in page
 
 

@@ -32,12 +32,13 @@ from rummy_env.learners import LearnerTables
 from rummy_env.moves import move_table
 from rummy_env.observation import encode, layout, observation_plan
 from rummy_env.players.scripted import SCRIPTED, scripted_move
-from rummy_env.rules import preset
+from rummy_env.rules import Rules, preset
 from rummy_env.sb3 import RummyVecEnv
 from tests.faces import eager
 
 RULES = preset("international")
 SHORT = RULES.replace(max_turns=4)
+BASIC = preset("basic")
 
 SETS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -45,7 +46,9 @@ SETS: dict[str, dict[str, Any]] = {
         "players": [2, 3, 6], "opponents": ["greedy", "dumper", "random", "greedy"], "rounds": [1, 7, 4],
         "skip_forced": False, "features": ["analysis"],
     },
-    "whole games": {"players": [3], "opponents": ["greedy", "random"], "rounds": "all"},
+    "whole games": {"players": [3], "opponents": ["greedy", "random"], "rounds": "all", "rules": SHORT},
+    "basic": {"players": [2, 4], "opponents": ["greedy", "random"], "features": ["analysis"], "rules": BASIC},
+    "basic, whole games": {"players": [2], "opponents": ["greedy"], "rounds": "all", "rules": BASIC.replace(max_deals=3)},
 }  # fmt: skip
 
 
@@ -72,7 +75,7 @@ class Plain:
         self.plan, self.size = observation_plan(rules, tuple(features)), layout(rules, tuple(features)).size
         self.players_list, self.opponents, self.skip_forced = list(players), list(opponents), skip_forced
         self.whole = rounds == "all"
-        self.rounds = list(rules.sequence) if isinstance(rounds, str) else list(rounds)
+        self.rounds = list(rules.sequence or (1,)) if isinstance(rounds, str) else list(rounds)
         self.key, self.episode = child(game_key(seed), index), 0
         self.mask = np.zeros(len(move_table(rules)), np.int8)
         self.ended_by_others = 0
@@ -87,9 +90,9 @@ class Plain:
             draw[0] = child(key, 0)
             self.players = self.players_list[below(draw, len(self.players_list))]
             number = self.rounds[below(draw, len(self.rounds))]
-            first = last = self.rules.sequence.index(number)
+            first = last = self.rules.sequence.index(number) if self.rules.contracts else 0
             if self.whole:
-                first, last = 0, len(self.rules.sequence) - 1
+                first, last = 0, self.rules.game_rounds - 1
             self.seat = int(below(draw, self.players))
             self.names = [
                 None if other == self.seat else self.opponents[below(draw, len(self.opponents))] for other in range(MAX_PLAYERS)
@@ -141,7 +144,7 @@ class Plain:
         apply(self.tables, self.states[0], move, NO_ORDER)
         going = self.to_decision()
         own, *others = np.array(self.scores()) - before
-        gained = float(np.mean(others) - own)
+        gained = float(np.mean(others) - own) * (-1 if self.rules.scoring == "winner_takes_sum" else 1)
         if going:
             return gained, None
         down = bool(int(self.states[0].last_down) >> self.seat & 1)
@@ -153,21 +156,21 @@ class Plain:
 class Policy:
     """Moves that depend on a table's number, mask and step alone."""
 
-    def __init__(self, seed: int, number: int):
-        self.random = [np.random.default_rng([seed, index]) for index in range(number)]
+    def __init__(self, seed: int, number: int, rules: Rules = RULES):
+        self.random, self.rules = [np.random.default_rng([seed, index]) for index in range(number)], rules
 
     def __call__(self, masks: np.ndarray) -> np.ndarray:
-        return np.array([eager(mask, random) for mask, random in zip(masks, self.random, strict=True)], np.int64)
+        return np.array([eager(mask, random, self.rules) for mask, random in zip(masks, self.random, strict=True)], np.int64)
 
 
 @pytest.mark.parametrize("settings", SETS.values(), ids=SETS)
 def test_every_table_is_what_the_kernels_of_one_table_make_of_it(settings: dict[str, Any]) -> None:
     """Observations, masks, rewards and endings agree, at every table and step, over many episodes."""
-    rules = SHORT if settings.get("rounds") == "all" else RULES
-    number, steps = 4, 260
-    tables = LearnerTables(rules, number, seed=11, **settings)
-    plain = [Plain(11, index, rules=rules, **settings) for index in range(number)]
-    policy = Policy(1, number)
+    settings = {"rules": RULES, **settings}
+    rules, number, steps = settings["rules"], 4, 260
+    tables = LearnerTables(num_tables=number, seed=11, **settings)
+    plain = [Plain(11, index, **settings) for index in range(number)]
+    policy = Policy(1, number, rules)
     tables.reset()
     ends = paid = within = downs = 0
     forced = 0
@@ -200,7 +203,7 @@ def test_every_table_is_what_the_kernels_of_one_table_make_of_it(settings: dict[
                 assert (players, bool(down), scores[:players]) == (end["players"], end["down"], end["scores"])
                 assert not any(scores[players:])
     assert paid >= 10, "the learner's reward arrives also when somebody else ends the round"
-    assert ends >= (6 if rules is SHORT else 15) and (downs >= 1 or rules is SHORT)
+    assert ends >= (6 if settings.get("rounds") == "all" else 15) and (downs >= 1 or rules is SHORT)
     assert seen_players == set(plain[0].players_list)
     assert seen_seats >= set(range(min(seen_players)))
     assert seen_rounds == set(plain[0].rounds)
@@ -402,12 +405,20 @@ REWARDS = {"points": points_reward, "rank": places_reward, "win": win_reward}
 
 @pytest.mark.parametrize("rounds", ["random", "all"])
 @pytest.mark.parametrize("reward", REWARDS)
-def test_the_rewards_of_an_episode(reward: str, rounds: str) -> None:
-    """They add up to what the final scores say; all but those of rounds come at the end; `episode` counts right."""
-    number = 12
-    env = RummyVecEnv(SHORT, number, [2, 3, 4], ["random"], rounds, reward, seed=6)
+@pytest.mark.parametrize("name", ["international", "basic"])
+def test_the_rewards_of_an_episode(name: str, reward: str, rounds: str) -> None:
+    """They add up to what the final scores say; all but those of rounds come at the end; `episode` counts right.
+
+    In Basic most points win.
+    """
+    number, basic = 12, name == "basic"
+    rules = BASIC.replace(max_turns=5, max_deals=3, blocked_scoring="lowest_takes_sum") if basic else SHORT
+    env = RummyVecEnv(rules, number, [2, 3, 4], ["random"], rounds, reward, seed=6)
     sums, lengths = np.zeros(number), np.zeros(number, int)
     ended: list[list[int]] = []
+
+    def of_scores(scores: list[int]) -> float:
+        return REWARDS[reward]([-score for score in scores] if basic else scores)
 
     def see(observations: np.ndarray, rewards: np.ndarray, dones: np.ndarray, infos: list[dict[str, Any]]) -> None:
         assert (observations.dtype, rewards.dtype, dones.dtype) == (np.float32, np.float32, np.bool_)
@@ -421,16 +432,16 @@ def test_the_rewards_of_an_episode(reward: str, rounds: str) -> None:
                 continue
             info = infos[index]
             assert not info["TimeLimit.truncated"]
-            assert sums[index] == pytest.approx(REWARDS[reward](info["scores"]), abs=1e-5)
+            assert sums[index] == pytest.approx(of_scores(info["scores"]), abs=1e-5)
             assert info["episode"]["r"] == pytest.approx(sums[index], abs=1e-5)
             assert info["episode"]["l"] == lengths[index]
             assert len(info["scores"]) in (2, 3, 4)
             ended.append(info["scores"])
             sums[index] = lengths[index] = 0
 
-    run_vec(env, Policy(9, number), 250 if rounds == "all" else 90, see)
+    run_vec(env, Policy(9, number, rules), 250 if rounds == "all" else 90, see)
     assert len(ended) >= 20
-    assert len({np.sign(REWARDS[reward](scores)) for scores in ended}) >= 2  # learners both gain and lose
+    assert len({np.sign(of_scores(scores)) for scores in ended}) >= 2  # learners both gain and lose
 
 
 def test_the_terminal_observation_is_that_of_the_final_state() -> None:
@@ -526,10 +537,12 @@ def test_masks_reach_sb3_contrib() -> None:
     env.close()
 
 
-@pytest.mark.parametrize("wrapper", [lambda env: env, VecMonitor], ids=["alone", "VecMonitor"])
-def test_maskable_ppo_learns_and_is_evaluated(wrapper: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize(("wrapper", "rules"), [
+    (lambda env: env, SHORT), (VecMonitor, SHORT), (VecMonitor, BASIC.replace(max_turns=6)),
+], ids=["alone", "VecMonitor", "basic"])  # fmt: skip
+def test_maskable_ppo_learns_and_is_evaluated(wrapper: Callable[[Any], Any], rules: Rules) -> None:
     """Illegal moves would raise; so all that it plays follows the masks. Warnings are errors."""
-    env = wrapper(RummyVecEnv(SHORT, 4, [2, 3], ["greedy", "dumper"], seed=1))
+    env = wrapper(RummyVecEnv(rules, 4, [2, 3], ["greedy", "dumper"], seed=1))
     model = MaskablePPO(
         "MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu", policy_kwargs={"net_arch": [8]}
     )
@@ -543,7 +556,7 @@ def test_maskable_ppo_learns_and_is_evaluated(wrapper: Callable[[Any], Any]) -> 
 
     def callback(local: dict[str, Any], _: dict[str, Any]) -> None:
         if local["done"]:
-            seen.append(points_reward(local["info"]["scores"]))
+            seen.append(points_reward(local["info"]["scores"]) * (1 if rules is SHORT else -1))
 
     returns, lengths = evaluate_policy(model, env, 10, warn=False, callback=callback, return_episode_rewards=True)
     assert len(returns) == len(lengths) == 10

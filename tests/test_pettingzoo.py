@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from pettingzoo.test.state_test import test_state_space as pettingzoo_state_spac
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 import rummy_env
-from rummy_env import international_v0
+from rummy_env import basic_v0, international_v0
 from rummy_env.cards import KIND_OF_TEXT, KIND_TEXTS
 from rummy_env.engine.state import new_views
 from rummy_env.engine.tables import compile_tables
@@ -44,23 +46,29 @@ ENDING: dict[str, Any] = {
 }  # fmt: skip
 
 
-def made(name: str, players: int, **kwargs: Any) -> Any:
+MODULES: dict[str, ModuleType] = {"international": international_v0, "basic": basic_v0}
+
+
+def made(name: str, players: int, game: str = "international", **kwargs: Any) -> Any:
     """An environment by each of the ways to one."""
     if name == "make":
-        return pettingzoo.make("aec", "rummy_env/international-v0", players=players, **kwargs)
-    return getattr(international_v0, name)(players=players, **kwargs)
+        return pettingzoo.make("aec", f"rummy_env/{game}-v0", players=players, **kwargs)
+    return getattr(MODULES[game], name)(players=players, **kwargs)
 
 
-@pytest.mark.parametrize("players", PLAYERS)
-@pytest.mark.parametrize("name", ["raw_env", "env", "make"])
-def test_api(name: str, players: int, capsys: pytest.CaptureFixture[str]) -> None:
-    api_test(made(name, players), num_cycles=1000)
+@pytest.mark.parametrize(("name", "players", "game"), [
+    *((name, players, "international") for name in ("raw_env", "env", "make") for players in PLAYERS),
+    ("raw_env", 2, "basic"), ("env", 3, "basic"), ("make", 6, "basic"),
+])  # fmt: skip
+def test_api(name: str, players: int, game: str, capsys: pytest.CaptureFixture[str]) -> None:
+    api_test(made(name, players, game), num_cycles=1000)
     assert "Passed API test" in capsys.readouterr().out
 
 
-def test_api_with_an_illegal_move_in_it(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("game", MODULES)
+def test_api_with_an_illegal_move_in_it(game: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The usual wrapper ends the episode, with -1 for who made the move."""
-    env = made("env", 3)
+    env = made("env", 3, game)
     env.reset(seed=1)
     agent = env.agent_selection
     mask = env.last()[0]["action_mask"]
@@ -74,14 +82,17 @@ def test_api_with_an_illegal_move_in_it(capsys: pytest.CaptureFixture[str]) -> N
     assert not any(env.terminations.values()) and (env.last()[0]["action_mask"] == mask).all()
 
 
-@pytest.mark.parametrize("players", PLAYERS)
-@pytest.mark.parametrize("name", ["raw_env", "env"])
-def test_seed(name: str, players: int) -> None:
-    seed_test(lambda: made(name, players), num_cycles=500)
+@pytest.mark.parametrize(("name", "players", "game"), [
+    *((name, players, "international") for name in ("raw_env", "env") for players in PLAYERS),
+    ("raw_env", 6, "basic"), ("env", 2, "basic"),
+])  # fmt: skip
+def test_seed(name: str, players: int, game: str) -> None:
+    seed_test(lambda: made(name, players, game), num_cycles=500)
 
 
-def test_render(capsys: pytest.CaptureFixture[str]) -> None:
-    render_test(international_v0.env)
+@pytest.mark.parametrize("game", MODULES)
+def test_render(game: str, capsys: pytest.CaptureFixture[str]) -> None:
+    render_test(MODULES[game].env)
     assert "Player 0" in capsys.readouterr().out
 
 
@@ -100,16 +111,19 @@ def test_rendering_shows_the_table() -> None:
         assert silent.render() is None
 
 
-@pytest.mark.parametrize("players", PLAYERS)
-@pytest.mark.parametrize("name", ["raw_env", "env"])
-def test_parallel_api(name: str, players: int) -> None:
+@pytest.mark.parametrize(("name", "players", "game"), [
+    *((name, players, "international") for name in ("raw_env", "env") for players in PLAYERS),
+    ("raw_env", 2, "basic"), ("env", 4, "basic"),
+])  # fmt: skip
+def test_parallel_api(name: str, players: int, game: str) -> None:
     """Turn by turn, with an action for everybody of which that of the seat to act counts."""
-    parallel_api_test(turn_based_aec_to_parallel(made(name, players, overrides=SHORT)), num_cycles=1000)
+    parallel_api_test(turn_based_aec_to_parallel(made(name, players, game, overrides=SHORT)), num_cycles=1000)
 
 
-def test_it_is_not_parallelizable() -> None:
-    env = made("env", 4)
-    assert env.metadata["is_parallelizable"] is False and env.metadata["name"] == "international_v0"
+@pytest.mark.parametrize("game", MODULES)
+def test_it_is_not_parallelizable(game: str) -> None:
+    env = made("env", 4, game)
+    assert env.metadata["is_parallelizable"] is False and env.metadata["name"] == f"{game}_v0"
     with pytest.raises(AssertionError, match="not generally safe"):
         pettingzoo.utils.conversions.aec_to_parallel(env)
 
@@ -124,28 +138,38 @@ def test_importing_twice_registers_once() -> None:
         _ = rummy_env.nothing
 
 
-def test_the_page_gives_the_true_sizes() -> None:
-    page = international_v0.__doc__ or ""
-    env = made("raw_env", 4)
+@pytest.mark.parametrize("game", MODULES)
+def test_the_page_gives_the_true_sizes(game: str) -> None:
+    """The spaces, and a table of actions that names every one of them once, with examples that stand where it says."""
+    page = MODULES[game].__doc__ or ""
+    env = made("raw_env", 4, game)
     env.reset()
     spaces = env.observation_space("player_0")
     assert f"Discrete({env.action_space('player_0').n})" in page
     for space in (spaces["observation"], spaces["action_mask"], env.state_space):
         assert f"Box(0, 1, {space.shape}, {space.dtype})" in page
-    table = move_table(RULES)
+    table = move_table(preset(game))
+    following = 0
     for line in page.splitlines():
-        if line.startswith("|") and " to " in line and line.split()[1].isdigit():
-            first, last = int(line.split()[1]), int(line.split()[3])
-            for text in line.split("`")[1::2]:
-                assert first <= table.id(text) <= last, line
+        if found := re.match(r"\| (\d+) (?:to|and) (\d+) \|", line):
+            first, last = int(found[1]), int(found[2])
+            assert first == following, line
+            following = last + 1
+            examples = line.split("`")[1::2]
+            assert examples and all(first <= table.id(text) <= last for text in examples), line
+    assert following == len(table)
+    groups = sum(move.meld is not None and not move.meld.is_run for move in table)
+    runs = sum(move.meld is not None and move.meld.is_run for move in table)
+    assert f": {groups} groups, {runs} runs |" in page
 
 
 # Spaces, masks, observations
 
 
 @pytest.mark.parametrize("players", PLAYERS)
-def test_spaces_and_agents(players: int) -> None:
-    env = made("raw_env", players)
+@pytest.mark.parametrize("game", MODULES)
+def test_spaces_and_agents(game: str, players: int) -> None:
+    env = made("raw_env", players, game)
     env.reset(seed=0)
     assert env.agents == env.possible_agents == [f"player_{seat}" for seat in range(players)]
     assert set(env.infos) == set(env.agents)
@@ -156,10 +180,11 @@ def test_spaces_and_agents(players: int) -> None:
         assert type(env.terminations[agent]) is bool and type(env.truncations[agent]) is bool
 
 
-def test_every_observation_is_that_of_the_view() -> None:
+@pytest.mark.parametrize("game", MODULES)
+def test_every_observation_is_that_of_the_view(game: str) -> None:
     """`observe` of any seat equals the encoder on that seat's View, whoever acts; it never shows another's hand."""
-    env, random = made("raw_env", 4, rounds=[3, 5]), np.random.default_rng(5)
-    plan, scratch = observation_plan(RULES), new_views(1)[0]
+    env = made("raw_env", 4, game, rounds=[3, 5] if game == "international" else None)
+    random, plan, scratch = np.random.default_rng(5), observation_plan(env.rules), new_views(1)[0]
     env.reset(seed=11)
     for _ in range(400):
         if any(env.terminations.values()):
@@ -174,7 +199,7 @@ def test_every_observation_is_that_of_the_view() -> None:
             own = decode(env.rules, shown["observation"]).get("hand", {})
             assert own == {KIND_TEXTS[kind]: int(count) for kind, count in enumerate(state.hand[seat]) if count}
             assert shown["action_mask"].any() == (agent == env.agent_selection)
-        env.step(eager(env.last()[0]["action_mask"], random))
+        env.step(eager(env.last()[0]["action_mask"], random, env.rules))
 
 
 def test_hidden_cards_do_not_change_an_observation() -> None:
@@ -208,14 +233,15 @@ def test_hidden_cards_do_not_change_an_observation() -> None:
     assert changed > 300
 
 
-def test_optional_blocks() -> None:
+@pytest.mark.parametrize("game", MODULES)
+def test_optional_blocks(game: str) -> None:
     """They stand at the end of the vector, which is otherwise the same."""
-    plain, rich = made("raw_env", 3), made("raw_env", 3, features="analysis")
+    plain, rich = made("raw_env", 3, game), made("raw_env", 3, game, features="analysis")
     for env in (plain, rich):
         env.reset(seed=3)
     short, long = (env.observe("player_1")["observation"] for env in (plain, rich))
     assert long in rich.observation_space("player_1")["observation"] and rich.state() in rich.state_space
-    assert (long[: len(short)] == short).all() and "needed" in decode(RULES, long, ("analysis",))
+    assert (long[: len(short)] == short).all() and "needed" in decode(rich.rules, long, ("analysis",))
 
 
 def test_arrays_are_new_at_every_call() -> None:
@@ -232,8 +258,9 @@ def test_arrays_are_new_at_every_call() -> None:
     assert not np.shares_memory(env.observe(agent)["observation"], first["observation"])
 
 
-def test_state_has_the_full_table() -> None:
-    env = made("raw_env", 3)
+@pytest.mark.parametrize("game", MODULES)
+def test_state_has_the_full_table(game: str) -> None:
+    env = made("raw_env", 3, game)
     env.reset(seed=0)
     play_aec(env, np.random.default_rng(0), 60)
     state, vector = env._states[0], env.state()
@@ -254,7 +281,7 @@ def test_state_has_the_full_table() -> None:
     for depth in range(NEXT_CARDS):
         assert counts(f"stock_{depth}") == [int(kind == stock[-1 - depth]) for kind in kinds]
     pettingzoo_state_space(env)
-    pettingzoo_state(made("env", 3), 10)  # it plays illegal moves
+    pettingzoo_state(made("env", 3, game), 10)  # it plays illegal moves
 
 
 # Copies, seeds
@@ -389,7 +416,7 @@ def test_rewards_reach_those_who_did_not_act() -> None:
 
 @pytest.mark.parametrize("name", ["max_moves", "max_cycles"])
 def test_a_cap_truncates(name: str) -> None:
-    env = made("raw_env", 3, **{name: 5})
+    env = made("raw_env", 3, "international", **{name: 5})
     env.reset(seed=0)
     for _ in range(5):
         assert not any(env.truncations.values())

@@ -159,7 +159,8 @@ def _rule_numbers(rules: Rules, pack: Pack) -> dict[str, int]:
     return {name: int(value) for name, value in values.items()}
 
 
-def _run_arrays(rules: Rules, pack: Pack) -> dict[str, np.ndarray]:
+@lru_cache(maxsize=64)
+def _run_arrays(pack: Pack, separate_runs: bool) -> dict[str, np.ndarray]:
     starts = [(suit, low) for suit in pack.suits for low in pack.run_starts()]
     places = len(pack.places)
     place_kinds = np.full((NUM_SUITS, places), -1, np.int64)
@@ -177,7 +178,7 @@ def _run_arrays(rules: Rules, pack: Pack) -> dict[str, np.ndarray]:
             apart = abs(low - other_low)
             if pack.circular:
                 apart = min(apart, places - apart)
-            if rules.separate_runs and suit == other_suit and apart <= pack.run_length:
+            if separate_runs and suit == other_suit and apart <= pack.run_length:
                 clashes[index] |= 1 << other
     bit_counts = np.array([bits.bit_count() for bits in range(2**pack.run_length)], np.int64)
     return {
@@ -189,7 +190,9 @@ def _run_arrays(rules: Rules, pack: Pack) -> dict[str, np.ndarray]:
     }
 
 
-def _move_arrays(table: MoveTable, pack: Pack, start_of: np.ndarray) -> dict[str, np.ndarray]:
+@lru_cache(maxsize=64)
+def _move_arrays(table: MoveTable) -> dict[str, np.ndarray]:
+    pack, start_of = table.pack, _run_arrays(table.pack, False)["start_of"]
     count, places = len(table), len(pack.places)
     by_move = {name: np.full(count, -1, np.int8) for name in ("move_type", "move_card", "move_suit", "move_target")}
     lay_cards = np.full((count, max(pack.group_size, pack.run_length)), -1, np.int8)
@@ -281,7 +284,7 @@ def table_array(rules: Rules, lay_order: str = "any") -> np.ndarray:
     for round_number in range(1, len(contracts) + 1):
         for players in range(rules.players_min, rules.players_max + 1):
             deal[round_number - 1, players] = rules.cards_dealt(round_number, players)
-    runs = _run_arrays(rules, pack)
+    runs = _run_arrays(pack, rules.separate_runs)
     table = move_table(rules)
     arrays = {
         "copies": np.array(pack.copies),
@@ -291,7 +294,7 @@ def table_array(rules: Rules, lay_order: str = "any") -> np.ndarray:
         "deal": deal,
         "sequence": np.array(rules.sequence or (1,)),
         **runs,
-        **_move_arrays(table, pack, runs["start_of"]),
+        **_move_arrays(table),
     }
     record = np.zeros(1, TABLES)
     for name, number in _rule_numbers(rules, pack).items():
