@@ -44,7 +44,7 @@ NO_ORDER = np.zeros(0, np.int8)
 def apply(tables, state, move, order):
     """Play one legal move; a round that ends is scored and the next one dealt at once."""
     remember(state, move)
-    type_ = tables.move_type[move]
+    type_ = tables.move_type[move]  # ids do not tell: without buying the ids of buy and pass are those of melds
     if type_ == PASS:
         state.passed |= 1 << np.int64(state.to_act)
         ask_next(tables, state)

@@ -94,7 +94,7 @@ STOCK_MOVE = 0
 TAKE_MOVE = 1
 BUY_MOVE = 2
 PASS_MOVE = 3
-"""The ids of draws and answers. Where there is no buying, 2 and 3 are other moves: ask for the type of a move, not for these."""
+"""The ids of draws and answers. Without buying 2 and 3 are other moves, so ask for the type of a move, not for these."""
 
 
 BLOCKED_SCORINGS = ("none", "all_penalty", "lowest_takes_sum")
@@ -107,8 +107,8 @@ def _check_room(rules: Rules, pack: Pack) -> None:
     cards, smallest = sum(pack.copies), min(rules.group_size, rules.run_length)
     if rules.contracts is None and cards // smallest > MAX_MELDS:
         raise ValueError(
-            f"group_size {rules.group_size} and run_length {rules.run_length} with decks {rules.decks}: the {cards} cards could "
-            f"make {cards // smallest} melds; where contracts is null at most {MAX_MELDS} can lie on a table"
+            f"group_size {rules.group_size} and run_length {rules.run_length} with decks {rules.decks}: the {cards} cards "
+            f"could make {cards // smallest} melds; where contracts is null at most {MAX_MELDS} can lie on a table"
         )
 
 
