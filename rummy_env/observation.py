@@ -20,7 +20,7 @@ from rummy_env.cards import KIND_TEXTS, NUM_KINDS, NUM_RANKS, NUM_SUITS, RANKS, 
 from rummy_env.engine.legal import open_ends
 from rummy_env.engine.state import HISTORY, MAX_PLAYERS, PHASES
 from rummy_env.engine.tables import MAX_LAY, MAX_PLACES
-from rummy_env.engine.view import count_meld, count_unseen
+from rummy_env.engine.view import count_melded, count_unseen
 from rummy_env.kernel import kernel
 from rummy_env.melds import MAX_CONTRACT, Pack, pack_of
 from rummy_env.moves import MoveType
@@ -313,8 +313,10 @@ def encode(tables, plan, view, out):
     """Write the observation of a View into `out` (the whole vector)."""
     out[:] = 0
     starts = plan.starts
-    encode_piles(tables, plan, view, out)
-    encode_table(tables, plan, view, out)
+    melded = np.empty(NUM_KINDS, np.int64)
+    count_melded(tables, view, melded)
+    encode_piles(tables, plan, view, melded, out)
+    encode_table(tables, plan, view, melded, out)
     encode_seats(tables, plan, view, out)
     contract = np.int64(view.round_number) - 1
     for part in range(2):
@@ -387,16 +389,22 @@ def encode_analysis(tables, plan, view, out):
 
 
 @kernel
-def encode_piles(tables, plan, view, out):
+def put_counts(plan, out, start, counts):
+    """Write the cards of each kind of the pack, none of which are more than the copies that they are divided by."""
+    for at in range(plan.num_kinds):
+        count = np.int64(counts[plan.kinds[at]])
+        if count:
+            out[start + at] = count * plan.units[start + at]
+
+
+@kernel
+def encode_piles(tables, plan, view, melded, out):
     """Own hand, discard pile, known stock, and what is unseen."""
     starts = plan.starts
     kinds = plan.num_kinds
-    unseen = np.zeros(NUM_KINDS, np.int64)
-    count_unseen(tables, view, unseen)
-    for at in range(kinds):
-        held = np.int64(view.hand[plan.kinds[at]])
-        if held:
-            put(plan, out, starts[_HAND] + at, held)
+    unseen = np.empty(NUM_KINDS, np.int64)
+    count_unseen(tables, view, melded, unseen)
+    put_counts(plan, out, starts[_HAND], view.hand)
     older = np.zeros(NUM_KINDS, np.int64)
     top = np.int64(view.num_discards) - 1
     for place in range(top + 1):
@@ -410,21 +418,21 @@ def encode_piles(tables, plan, view, out):
         for depth in range(min(np.int64(view.num_stock), _STOCK_PLACES)):
             kind = np.int64(view.stock[np.int64(view.num_stock) - 1 - depth])
             put(plan, out, starts[_STOCK] + depth * kinds + plan.index[kind], 1)
+    if top >= 3:
+        put_counts(plan, out, starts[_OLDER], older)
     for at in range(kinds):
         kind = plan.kinds[at]
-        if older[kind]:
-            put(plan, out, starts[_OLDER] + at, older[kind])
         if unseen[kind] > 0:
             put(plan, out, starts[_UNSEEN] + at, unseen[kind])
 
 
 @kernel
-def encode_table(tables, plan, view, out):
+def encode_table(tables, plan, view, melded, out):
     """Cards in melds, and what the melds accept."""
     starts = plan.starts
-    counts = np.zeros(NUM_KINDS, np.int64)
+    if view.num_melds > 0:
+        put_counts(plan, out, starts[_MELDED], melded)
     for index in range(view.num_melds):
-        count_meld(tables, view, index, counts, 1)
         own = view.meld_owner[index] == 0
         low = np.int64(view.meld_low[index])
         size = np.int64(view.meld_size[index])
@@ -438,9 +446,6 @@ def encode_table(tables, plan, view, out):
             add_one(plan, out, starts[_OWN_BELOW if own else _OTHER_BELOW] + plan.low_index[suit, before])
         if after >= 0:
             add_one(plan, out, starts[_OWN_ABOVE if own else _OTHER_ABOVE] + plan.high_index[suit, after])
-    for at in range(plan.num_kinds):
-        if counts[plan.kinds[at]]:
-            put(plan, out, starts[_MELDED] + at, counts[plan.kinds[at]])
 
 
 @kernel
@@ -462,14 +467,18 @@ def encode_seats(tables, plan, view, out):
         leader = min(leader, np.int64(view.scores[seat]) * worse)
     for seat in range(view.players):
         start = first + seat * stride
-        bits = view.discarded[seat]
-        for at in range(kinds):
-            kind = plan.kinds[at]
-            known = np.int64(view.known[seat, kind])
-            if known:
-                put(plan, out, start + at, known)
-            if (bits >> np.uint64(kind)) & np.uint64(1):
-                put(plan, out, start + kinds + at, 1)
+        some = np.int8(0)
+        for kind in range(NUM_KINDS):  # as good as free: it is done many bytes at a time
+            some |= view.known[seat, kind]
+        if some:
+            put_counts(plan, out, start, view.known[seat])
+        bits = np.int64(view.discarded[seat])
+        kind = 0
+        while bits:
+            if bits & 1:
+                out[start + kinds + plan.index[kind]] = plan.units[start + kinds]  # these all have one scale
+            bits >>= 1
+            kind += 1
         scalars = start + 2 * kinds
         put(plan, out, scalars, view.hand_size[seat])
         put(plan, out, scalars + 1, (np.int64(view.down) >> seat) & 1)

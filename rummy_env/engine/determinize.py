@@ -20,7 +20,7 @@ from rummy_env.cards import NUM_KINDS
 from rummy_env.engine.legal import blocked_starts, used_ranks
 from rummy_env.engine.random import child_key, mix, shuffle
 from rummy_env.engine.state import HISTORY, LAYING, MAX_CARDS, MAX_PLAYERS
-from rummy_env.engine.view import count_unseen
+from rummy_env.engine.view import count_melded, count_unseen
 from rummy_env.kernel import kernel
 from rummy_env.melds import can_form
 
@@ -118,7 +118,9 @@ def determinize(tables, view, key, state):
     stream[0] = child_key(key, np.uint64(0))  # not the drawn game's own stream, which its next new stock will use
     players = np.int64(view.players)
     unseen = np.zeros(NUM_KINDS, np.int64)
-    count_unseen(tables, view, unseen)
+    melded = np.zeros(NUM_KINDS, np.int64)
+    count_melded(tables, view, melded)
+    count_unseen(tables, view, melded, unseen)
     total = np.int64(0)
     for kind in range(NUM_KINDS):
         if unseen[kind] < 0:

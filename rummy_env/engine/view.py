@@ -12,9 +12,10 @@ from rummy_env.kernel import kernel
 @kernel
 def relative(state, seat, other):
     """The seat `other` as seen from `seat`; what is no seat stays as it is."""
+    distance = np.int64(other) - seat
     if other < 0:
         return np.int64(other)
-    return (np.int64(other) - seat + np.int64(state.players)) % np.int64(state.players)
+    return distance if distance >= 0 else distance + np.int64(state.players)
 
 
 @kernel
@@ -133,22 +134,31 @@ def count_meld(tables, view, index, counts, change):
         return
     suit = np.int64(view.meld_suit[index])
     for step in range(size):
-        place = (low + step) % tables.rule.num_places
+        place = low + step
+        if place >= tables.rule.num_places:  # round the corner; a division would cost more than all the rest
+            place -= tables.rule.num_places
         kind = WILD if (fill >> place) & 1 else tables.place_kinds[suit, place]
         counts[kind] += change
 
 
 @kernel
-def count_unseen(tables, view, unseen):
-    """Write into `unseen` (53) how many cards of each kind lie where the View does not say."""
+def count_melded(tables, view, counts):
+    """Write into `counts` (53) how many cards of each kind lie in melds on the table."""
+    counts[:] = 0
+    for index in range(view.num_melds):
+        count_meld(tables, view, index, counts, 1)
+
+
+@kernel
+def count_unseen(tables, view, melded, unseen):
+    """Write into `unseen` (53) how many cards of each kind lie where the View does not say; `melded` is of `count_melded`."""
     for kind in range(NUM_KINDS):
-        unseen[kind] = tables.copies[kind] - np.int64(view.hand[kind])
-        for other in range(1, view.players):
+        unseen[kind] = tables.copies[kind] - np.int64(view.hand[kind]) - melded[kind]
+    for other in range(1, view.players):
+        for kind in range(NUM_KINDS):
             unseen[kind] -= np.int64(view.known[other, kind])
     for place in range(view.num_discards):
         unseen[view.discards[place]] -= 1
     if view.stock_public:
         for place in range(view.num_stock):
             unseen[view.stock[place]] -= 1
-    for index in range(view.num_melds):
-        count_meld(tables, view, index, unseen, -1)
