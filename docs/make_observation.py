@@ -18,7 +18,7 @@ LONG = 8
 
 HEAD = """# Observation
 
-Made by `docs/make_observation.py` from `rummy_env.layout(preset("international"))`; do not edit.
+Made by `docs/make_observation.py` from `rummy_env.layout`; do not edit.
 
 An observation of International's default rules is a float32 vector of {size} numbers from 0 to 1. It holds what one seat may
 know and nothing else, and has the same shape for 2 to 6 players. Seats are relative: 0 is the seat that observes, then
@@ -46,11 +46,21 @@ OPTIONAL = """
 """
 
 
+BASIC = """
+## Basic Rummy
+
+With the default rules of Basic Rummy the vector has {size} numbers. The blocks are the same, without the wild card, but for one
+series: the next cards of a stock that has been turned over, and so is known to everybody. `contract` and `contract_left` are
+zero, as melds are free. Where most points win, `behind` is how many points a score lies below the highest one.
+
+"""
+
+
 NAMES = """
 ## Names of the entries
 
-In the order of the vector. The last name of a block of cards, `**`, is any wild card. Of a seat, `behind` is how many points
-its score lies above the lowest one.
+In the order of International's vector. The last name of a block of cards, `**`, is any wild card. Of a seat, `behind` is how
+many points its score lies above the lowest one.
 
 """
 
@@ -97,6 +107,8 @@ def page() -> str:
         shape = layout(rules, (name,))
         text += OPTIONAL.format(name=name, size=shape.size - plain.size)
         text += block_table(list(shape.blocks[len(plain.blocks) :]))
+    basic, known = layout(preset("basic")), {block.name for block in plain.blocks}
+    text += BASIC.format(size=basic.size) + block_table([block for block in basic.blocks if block.name not in known])
     return text + NAMES + label_table(layout(rules, FEATURES))
 
 

@@ -96,12 +96,14 @@ def _all_moves(pack: Pack, with_buying: bool) -> Iterator[Move]:
 
 
 class MoveTable:
-    """All moves of a rule set, in order. ``len(table)`` is the size of the action space."""
+    """All moves with a pack, in order, those of a buy window only where there is buying.
 
-    def __init__(self, rules: Rules):
-        self.pack = pack_of(rules)
-        with_buying = rules.contracts is not None or rules.max_buys != 0
-        self.moves: tuple[Move, ...] = tuple(_all_moves(self.pack, with_buying))
+    ``len(table)`` is the size of the action space.
+    """
+
+    def __init__(self, pack: Pack, with_buying: bool):
+        self.pack = pack
+        self.moves: tuple[Move, ...] = tuple(_all_moves(pack, with_buying))
         self._id_of_text = {move.text: id_ for id_, move in enumerate(self.moves)}
 
     def __len__(self) -> int:
@@ -184,5 +186,8 @@ class MoveTable:
 
 @lru_cache(maxsize=256)
 def move_table(rules: Rules) -> MoveTable:
-    """The move table of a rule set; the same object for equal rules."""
-    return MoveTable(rules)
+    """The move table of a rule set; the same object for rules that have the same moves."""
+    return _move_table(pack_of(rules), rules.contracts is not None or rules.max_buys != 0)
+
+
+_move_table = lru_cache(maxsize=64)(MoveTable)

@@ -165,7 +165,8 @@ def layout(rules: Rules, features: tuple[str, ...] = ()) -> Layout:
     add("unseen", names, copies, "cards whose whereabouts this seat does not know")
     add("contract", ("groups", "runs"), MAX_CONTRACT, "the contract of the round")
     add("contract_left", ("groups", "runs"), MAX_CONTRACT, "what is left of it while it is being laid")
-    add("round", tuple(str(number + 1) for number in range(rounds)), 1, "the contract's number; 1 where melds are free")
+    number = "the number of the round" if rules.contracts else "always 1: without contracts all rounds are alike"
+    add("round", tuple(str(number + 1) for number in range(rounds)), 1, number)
     add("rounds_left", ("rounds",), rounds, "rounds that follow this one in the game")
     add("phase", PHASES[:NUM_PHASES], 1, "the phase")
     add("stock_size", ("cards",), sum(pack.copies), "cards in the stock")

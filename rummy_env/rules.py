@@ -12,7 +12,7 @@ import json
 import operator
 import os
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -297,10 +297,12 @@ class Rules:
     def round_index(self, number: object) -> int:
         """The place in a game, from 0, of the first round with that number. ValueError where there is none."""
         last = self.game_rounds
-        known = self.sequence if self.contracts is not None else range(1, last + 1)
+        known: Sequence[int]
+        known, allowed = range(1, last + 1), f"a deal from 1 to {last}"
+        if self.contracts is not None:
+            known, allowed = self.sequence, f"one of the rounds played, {list(self.sequence)}"
         if not isinstance(number, bool) and hasattr(number, "__index__") and number in known:
-            return known.index(operator.index(number))  # type: ignore[arg-type]
-        allowed = f"one of the rounds played, {list(self.sequence)}" if self.contracts is not None else f"a deal from 1 to {last}"
+            return known.index(operator.index(number))
         raise ValueError(f"round must be {allowed}, not {shown(number)}")
 
     @property

@@ -16,6 +16,7 @@ from rummy_env.engine.legal import legal
 from rummy_env.engine.random import below, child_key
 from rummy_env.engine.state import (
     DRAW,
+    END_BLOCKED,
     END_NONE,
     END_OUT,
     END_TURN_LIMIT,
@@ -28,7 +29,7 @@ from rummy_env.engine.state import (
     PLAY,
     WINDOW,
 )
-from rummy_env.engine.tables import BUY_MOVE, MAX_LAY, STOCK_MOVE, TAKE_MOVE
+from rummy_env.engine.tables import BLOCKED_LOWEST, BLOCKED_NONE, MAX_LAY
 from rummy_env.kernel import kernel, wrapping_kernel
 from rummy_env.moves import MoveType
 
@@ -37,7 +38,8 @@ FAULTS = (
     "known", "beyond the stock", "beyond the discards", "beyond the melds", "discard makers", "discarded", "pool",
     "hidden draws", "meld owner", "group", "run", "flags", "seat bits", "passed", "window", "laid this turn", "contract",
     "taken", "discarder", "buys", "turns", "reshuffles", "empty hand", "acted", "history", "unused bytes", "mask",
-    "mask count", "no move", "scores", "points", "step", "step hands",
+    "mask count", "no move", "scores", "points", "step", "step hands", "target", "free melds", "melds per turn", "step known",
+    "step piles", "lay-off",
 )  # fmt: skip
 """What can be wrong, by number; 0 is nothing."""
 (
@@ -45,16 +47,37 @@ FAULTS = (
     KNOWN, BEYOND_STOCK, BEYOND_DISCARDS, BEYOND_MELDS, MAKERS, DISCARDED, POOL,
     HIDDEN_DRAWS, MELD_OWNER, GROUP, RUN, FLAGS, SEAT_BITS, PASSED, IN_WINDOW, LAID, CONTRACT,
     TAKEN, DISCARDER, BUYS, TURNS, RESHUFFLES, EMPTY_HAND, ACTED, IN_HISTORY, UNUSED, MASK,
-    MASK_COUNT, NO_MOVE, SCORES, POINTS, STEP, STEP_HANDS,
+    MASK_COUNT, NO_MOVE, SCORES, POINTS, STEP, STEP_HANDS, TARGET, FREE_MELDS, MELDS_PER_TURN, STEP_KNOWN,
+    STEP_PILES, LAY_OFF,
 ) = range(len(FAULTS))  # fmt: skip
 
 TALLY = (
     "moves", "games", "lays", "lay-offs", "buys", "takes", "new stocks", "declined", "ends out", "ends blocked",
-    "ends turn_limit", "moves after a lay",
+    "ends turn_limit", "moves after a lay", "turned over", "rummies", "targets reached", "corners",
 )  # fmt: skip
 """What `play_table` counts."""
-_MOVES, _GAMES, _LAYS, _OFFS, _BUYS, _TAKES, _STOCKS, _DECLINED, _END, _, _, _AFTER_LAY = range(len(TALLY))
+(
+    _MOVES,
+    _GAMES,
+    _LAYS,
+    _OFFS,
+    _BUYS,
+    _TAKES,
+    _STOCKS,
+    _DECLINED,
+    _END,
+    _,
+    _,
+    _AFTER_LAY,
+    _TURNED,
+    _RUMMIES,
+    _TARGETS,
+    _CORNERS,
+) = range(len(TALLY))
+_STOCK, _TAKE, _BUY = int(MoveType.STOCK), int(MoveType.TAKE), int(MoveType.BUY)
 _LAY, _DISCARD = int(MoveType.LAY), int(MoveType.DISCARD)
+NO_HAND = 2**40
+"""More points than any hand has."""
 _ONES = np.uint64(0x0101010101010101)
 _TOP = np.uint64(56)
 _LOW_BYTE = np.uint64(255)
@@ -94,23 +117,65 @@ def check_numbers(tables, state):
     elif to_act < 0 or to_act >= players or (phase != WINDOW and to_act != turn):
         return SEATS
     index = np.int64(state.round_index)
-    if index < 0 or index > state.last_index or state.last_index >= tables.num_rounds:
+    if index < 0 or index > state.last_index or state.last_index >= tables.rule.game_rounds:
         return ROUNDS
-    if state.round_number != tables.sequence[index] or state.rounds_done < 0 or state.rounds_done > index + (phase == OVER):
+    number = np.int64(1)  # of every deal where melds are free
+    if not tables.rule.free_melds:
+        if state.last_index >= tables.num_rounds:
+            return ROUNDS
+        number = tables.sequence[index]
+    if state.round_number != number or state.rounds_done < 0 or state.rounds_done > index + (phase == OVER):
         return ROUNDS
-    if phase == OVER and (state.rounds_done < 1 or index != state.last_index):
-        return ROUNDS
+    reached = target_reached(tables, state, players)
+    if phase == OVER:
+        if state.rounds_done < 1 or (index != state.last_index and not tables.rule.free_melds):
+            return ROUNDS
+        if index != state.last_index and not reached:
+            return TARGET
+    elif reached:
+        return TARGET
+    fault = check_last_round(tables, state, players)
+    if fault:
+        return fault
+    return check_counters(tables, state, players)
+
+
+@kernel
+def target_reached(tables, state, players):
+    """Whether a score is as high as the one that ends the game."""
+    reached = False
+    for seat in range(players):
+        reached = reached or state.scores[seat] >= tables.rule.target
+    return reached
+
+
+@kernel
+def check_last_round(tables, state, players):
+    """How the last finished round ended, and whether its points can be of such an end."""
     end = np.int64(state.last_end)
     if end < END_NONE or end > END_TURN_LIMIT or (end == END_NONE) != (state.rounds_done == 0):
         return LAST_ROUND
     if end == END_OUT:
-        if state.last_out < 0 or state.last_out >= players or state.last_points[state.last_out] != 0:
+        if state.last_out < 0 or state.last_out >= players:
             return LAST_ROUND
+        for seat in range(players):  # where most points win all are the winner's, else none
+            if (seat == state.last_out) != tables.rule.most_wins and state.last_points[seat] != 0:
+                return LAST_ROUND
     elif state.last_out != -1:
         return LAST_ROUND
-    seats = (np.int64(1) << players) - 1
-    if state.last_down & ~seats:
+    if end != END_NONE and end != END_OUT and tables.rule.blocked_scoring == BLOCKED_NONE:
+        for seat in range(players):
+            if state.last_points[seat] != 0:
+                return LAST_ROUND
+    if state.last_down & ~((np.int64(1) << players) - 1):
         return LAST_ROUND
+    return NONE
+
+
+@kernel
+def check_counters(tables, state, players):
+    """The rest of `check_numbers`: counts, flags, bit sets of seats, and what each seat has of them."""
+    seats = (np.int64(1) << players) - 1
     pack = np.int64(tables.rule.pack_size)
     stock = np.int64(state.num_stock)
     discards = np.int64(state.num_discards)
@@ -118,7 +183,9 @@ def check_numbers(tables, state):
         return COUNTS
     if state.num_melds < 0 or state.num_melds > MAX_MELDS:
         return COUNTS
-    if state.acted_now < 0 or state.acted_now > 1 or state.stock_public != 0:
+    if state.acted_now < 0 or state.acted_now > 1:
+        return FLAGS
+    if state.stock_public != (1 if tables.rule.turn_over and state.reshuffles > 0 else 0):
         return FLAGS
     if (state.passed & ~seats) or (state.down & ~seats) or (state.acted & ~seats):
         return SEAT_BITS
@@ -238,13 +305,24 @@ def check_stock(tables, state, counts, hidden):
         if formed != tables.rule.pack_size:
             return POOL
         formed -= 1  # the up-card
-    if stock + hidden != formed:
+    if state.stock_public:  # what was drawn since it was turned over is known in the hands
+        if hidden or stock > formed:
+            return HIDDEN_DRAWS
+        for seat in range(state.players):
+            for kind in range(NUM_KINDS):
+                counts[kind] -= np.int64(state.hand[seat, kind]) - np.int64(state.known[seat, kind])
+        for kind in range(NUM_KINDS):
+            if counts[kind] < state.pool[kind]:  # the stock's cards among them: all others are seen
+                return POOL
+    elif stock + hidden != formed:
         return HIDDEN_DRAWS
     if state.reshuffles > 0:  # else the pool is the pack
-        for at in range(stock):
-            counts[np.int64(state.stock[at])] += MAX_CARDS
         for kind in range(NUM_KINDS):
-            if counts[kind] // MAX_CARDS > state.pool[kind]:
+            counts[kind] = 0
+        for at in range(stock):
+            counts[np.int64(state.stock[at])] += 1
+        for kind in range(NUM_KINDS):
+            if counts[kind] > state.pool[kind]:
                 return POOL
     return NONE
 
@@ -306,7 +384,7 @@ def count_meld_cards(tables, state, index, counts):
 
 @kernel
 def check_melds(tables, state):
-    """Owners: who has laid down owns the contract, who is laying a part of it, all others nothing."""
+    """Owners: who has laid down owns the contract, who is laying a part of it, all others nothing; or as for free melds."""
     melds = np.int64(state.num_melds)
     rest = np.int64(0)
     for at in range(melds, MAX_MELDS):
@@ -317,6 +395,8 @@ def check_melds(tables, state):
     fresh = np.int64(state.new_melds)
     if fresh >> melds:
         return LAID
+    if tables.rule.free_melds:
+        return check_free_melds(tables, state)
     groups = tables.contracts[np.int64(state.round_number) - 1, 0]
     runs = tables.contracts[np.int64(state.round_number) - 1, 1]
     owned = np.int64(0)  # eight bits a seat: groups, and from bit 4 runs
@@ -351,6 +431,29 @@ def check_melds(tables, state):
     if laid and (laid != whole or (state.phase != PLAY and state.phase != OVER)):
         return LAID
     return NONE
+
+
+@kernel
+def check_free_melds(tables, state):
+    """Where melds are free nothing is ever half laid: who owns a meld is down, and a turn makes so many at most."""
+    if state.phase == LAYING or state.groups_left or state.runs_left:
+        return FREE_MELDS
+    owners = np.int64(0)
+    made = np.int64(0)
+    for index in range(state.num_melds):
+        owner = np.int64(state.meld_owner[index])
+        if owner < 0 or owner >= state.players:
+            return MELD_OWNER
+        owners |= np.int64(1) << owner
+        if (np.int64(state.new_melds) >> index) & 1:
+            if owner != state.turn:
+                return LAID
+            made += 1
+    if owners != state.down:
+        return FREE_MELDS
+    if made > tables.rule.melds_per_turn:
+        return MELDS_PER_TURN
+    return NONE if made == 0 or state.phase == PLAY or state.phase == OVER else LAID
 
 
 @kernel
@@ -392,10 +495,17 @@ def check_turn(tables, state):
     elif state.passed:
         return PASSED
     acted = np.int64(state.acted)
-    if acted & ~np.int64(state.down):
-        return ACTED
+    down = np.int64(state.down)
     now = np.int64(state.acted_now)
+    free_layoffs = tables.rule.free_melds and not tables.rule.layoff_needs_own_meld and not tables.rule.layoff_own_only
+    if acted & ~down and not free_layoffs:
+        return ACTED
+    if now and not free_layoffs and phase != LAYING and not (down >> turn) & 1:
+        return ACTED
     if now and not drawn:
+        return ACTED
+    before_now = down if phase != OVER and not drawn else down & ~(np.int64(1) << turn)
+    if before_now & ~acted:
         return ACTED
     if state.new_melds and not now and phase != OVER:
         return ACTED
@@ -460,28 +570,23 @@ def check_step(tables, before, move, after):
     if ended:
         if after.rounds_done != before.rounds_done + 1:
             return STEP
-        over = before.round_index == before.last_index
+        over = before.round_index == before.last_index or target_reached(tables, after, players)
         if over != (after.phase == OVER) or after.round_index != np.int64(before.round_index) + (not over):
             return ROUNDS
         if after.dealer != (np.int64(before.dealer) + (not over)) % players:
             return SEATS
-        for seat in range(players):
-            points = points_left(tables, before, seat, move)
-            if after.last_points[seat] != points:
-                return POINTS
-            if after.scores[seat] != before.scores[seat] + points:
-                return SCORES
-        return NONE
+        return check_end(tables, before, move, after)
     if after.phase == OVER or after.round_index != before.round_index or after.dealer != before.dealer:
         return STEP
     seat = np.int64(before.to_act)
     if after.history[0] != (np.int64(move) + 1) * 8 + seat:
         return IN_HISTORY
-    draws = move in (STOCK_MOVE, TAKE_MOVE)
+    type_ = tables.move_type[move]
+    draws = type_ in (_STOCK, _TAKE)
     gained = np.int64(0)
     if draws:
         gained = 1
-    elif move == BUY_MOVE:
+    elif type_ == _BUY:
         gained = 1 + tables.rule.buy_extra
     elif tables.move_card[move] >= 0:
         gained = -1
@@ -496,7 +601,7 @@ def check_step(tables, before, move, after):
             return STEP_HANDS
         if after.turns[other] != np.int64(before.turns[other]) + (mine and draws):
             return TURNS
-        if after.buys[other] != np.int64(before.buys[other]) + (mine and move == BUY_MOVE):
+        if after.buys[other] != np.int64(before.buys[other]) + (mine and type_ == _BUY):
             return BUYS
         if not mine:
             differ = np.int64(0)
@@ -506,18 +611,202 @@ def check_step(tables, before, move, after):
             if differ:
                 return STEP_HANDS
     formed = np.int64(after.reshuffles) - np.int64(before.reshuffles)
-    if formed != (1 if draws_from_empty(tables, before, move) else 0) or ((after.counter != before.counter) and not formed):
+    shuffled = formed and not tables.rule.turn_over
+    if formed != (1 if draws_from_empty(tables, before, move) else 0) or ((after.counter != before.counter) and not shuffled):
         return RESHUFFLES
+    fault = check_hand(tables, before, move, after)
+    if fault == NONE:
+        fault = check_piles(tables, before, move, after, formed)
+    if fault == NONE and _LAY < type_ < _DISCARD:
+        fault = check_layoff(tables, before, after)
+    return fault
+
+
+@kernel
+def check_end(tables, before, move, after):
+    """How a round may end, and what it adds to the scores by the table of basic.md, which International's fields are in too."""
+    players = np.int64(before.players)
+    actor = np.int64(before.to_act)
+    type_ = tables.move_type[move]
+    plays = type_ >= _LAY
+    cards = np.int64(tables.move_card[move] >= 0)
+    for at in range(MAX_LAY):
+        cards += tables.lay_cards[move, at] >= 0
+    out = plays and cards == before.hand_size[actor]
+    if out:
+        if after.last_end != END_OUT or after.last_out != actor:
+            return LAST_ROUND
+        if tables.rule.final_discard and type_ != _DISCARD:
+            return STEP
+    elif type_ == _STOCK:
+        barred = before.reshuffles >= tables.rule.max_recycles
+        if after.last_end != END_BLOCKED or before.num_stock > 0 or not (barred or before.num_discards == 0):
+            return LAST_ROUND
+    else:
+        following = (actor + 1) % players
+        if after.last_end != END_TURN_LIMIT or type_ != _DISCARD:
+            return LAST_ROUND
+        if before.turns[following] < tables.rule.max_turns:
+            return LAST_ROUND
+    rummy = out and goes_rummy(tables, before, move)
+    total = np.int64(0)
+    lowest = NO_HAND
+    holders = np.int64(0)  # of the lowest hand
+    for seat in range(players):
+        hand = points_left(tables, before, seat, move)
+        total += hand
+        if hand < lowest:
+            lowest = hand
+            holders = 0
+        holders += hand == lowest
+    for seat in range(players):
+        hand = points_left(tables, before, seat, move)
+        if out or tables.rule.blocked_scoring == BLOCKED_LOWEST:
+            wins = seat == actor if out else hand == lowest
+            points = np.int64(0)
+            if tables.rule.most_wins and wins:
+                points = total - hand
+            elif not tables.rule.most_wins and not wins:
+                points = hand
+            if rummy and wins == tables.rule.most_wins:
+                points = points * tables.rule.rummy_factor + tables.rule.rummy_bonus
+            if not out and holders > 1:
+                points = np.int64(0)
+        elif tables.rule.blocked_scoring == BLOCKED_NONE:
+            points = np.int64(0)
+        else:
+            points = -hand if tables.rule.most_wins else hand
+        if after.last_points[seat] != points:
+            return POINTS
+        if after.scores[seat] != before.scores[seat] + points:
+            return SCORES
+    return NONE
+
+
+@kernel
+def goes_rummy(tables, before, move):
+    """Whether the seat to act had neither melded nor laid off before this turn, and has in it, this move included."""
+    fresh = not (np.int64(before.acted) >> np.int64(before.to_act)) & 1
+    return fresh and (before.acted_now == 1 or _LAY <= tables.move_type[move] < _DISCARD)
+
+
+@kernel
+def check_hand(tables, before, move, after):
+    """The hand of who moves, and what is known of it, card by card: known is what comes from the pile or a public stock."""
+    seat = np.int64(before.to_act)
+    hand = np.zeros(NUM_KINDS, np.int64)
+    known = np.zeros(NUM_KINDS, np.int64)
+    for kind in range(NUM_KINDS):
+        hand[kind] = before.hand[seat, kind]
+        known[kind] = before.known[seat, kind]
+    unseen = np.int64(0)  # cards from a stock that has just been shuffled
+    draws = stock_draws(tables, move)
+    stock = np.int64(before.num_stock)
+    turned = np.int64(0)
+    for _ in range(draws):
+        kind = np.int64(-1)
+        if stock > 0:
+            stock -= 1
+            kind = np.int64(before.stock[stock])
+        elif tables.rule.turn_over:  # the oldest discard is drawn first
+            kind = np.int64(before.discards[turned])
+            turned += 1
+        if kind < 0:
+            unseen += 1
+            continue
+        hand[kind] += 1
+        known[kind] += before.stock_public or turned > 0
+    if tables.move_type[move] in (_TAKE, _BUY):
+        kind = np.int64(before.discards[np.int64(before.num_discards) - 1])
+        hand[kind] += 1
+        known[kind] += 1
+    for at in range(MAX_LAY + 1):
+        kind = np.int64(tables.move_card[move] if at == MAX_LAY else tables.lay_cards[move, at])
+        if kind >= 0:
+            hand[kind] -= 1
+            known[kind] = max(0, known[kind] - 1)
+    for kind in range(NUM_KINDS):
+        more = np.int64(after.hand[seat, kind]) - hand[kind]
+        if after.known[seat, kind] != known[kind]:
+            return STEP_KNOWN
+        if more < 0:
+            return STEP_HANDS
+        unseen -= more
+    return STEP_HANDS if unseen != 0 else NONE
+
+
+@kernel
+def check_piles(tables, before, move, after, formed):
+    """The stock and the discards, card by card, but for the order of a shuffled stock."""
+    draws = stock_draws(tables, move)
+    stock = np.int64(before.num_stock)
+    discards = np.int64(before.num_discards)
+    type_ = tables.move_type[move]
+    kept = np.int64(0)  # the discards that stay begin here
+    if formed:
+        # a draw turns the whole pile over; a buy keeps the card bought, a shuffle the top one
+        whole = tables.rule.turn_over and type_ == _STOCK
+        kept = discards if whole else discards - 1
+        stock += kept
+        for kind in range(NUM_KINDS):
+            left = np.int64(after.pool[kind])
+            for at in range(kept):
+                left -= before.discards[at] == kind
+            if left:
+                return STEP_PILES
+    if after.num_stock != stock - draws:
+        return STEP_PILES
+    if not formed or tables.rule.turn_over:
+        for at in range(stock - draws):
+            kind = before.discards[kept - 1 - at] if formed else before.stock[at]
+            if after.stock[at] != kind:
+                return STEP_PILES
+    left = discards - kept - (1 if type_ in (_TAKE, _BUY) else 0)
+    made = type_ == _DISCARD
+    if after.num_discards != left + made:
+        return STEP_PILES
+    for at in range(left):
+        if after.discards[at] != before.discards[kept + at] or after.discard_by[at] != before.discard_by[kept + at]:
+            return STEP_PILES
+    if made and (after.discards[left] != tables.move_card[move] or after.discard_by[left] != np.int64(before.to_act) + 1):
+        return STEP_PILES
+    return NONE
+
+
+@kernel
+def check_layoff(tables, before, after):
+    """One meld has one card more, and it is one that the seat may use."""
+    seat = np.int64(before.to_act)
+    grown = np.int64(-1)
+    for index in range(before.num_melds):
+        more = np.int64(after.meld_size[index]) - np.int64(before.meld_size[index])
+        if more != 0:
+            if more != 1 or grown >= 0:
+                return LAY_OFF
+            grown = np.int64(index)
+    if grown < 0 or after.num_melds != before.num_melds:
+        return LAY_OFF
+    if tables.rule.layoff_own_only and before.meld_owner[grown] != seat:
+        return LAY_OFF
+    if (tables.rule.layoff_needs_own_meld or not tables.rule.free_melds) and not (np.int64(before.down) >> seat) & 1:
+        return LAY_OFF
+    if before.new_melds != 0 and not tables.rule.free_melds and not tables.rule.same_turn_layoff:
+        return LAY_OFF
     return NONE
 
 
 @kernel
 def draws_from_empty(tables, before, move):
     """Whether a move needs more stock cards than there are."""
-    needs = np.int64(1 if move == STOCK_MOVE else 0)
-    if move == BUY_MOVE:
-        needs = tables.rule.buy_extra
-    return np.int64(before.num_stock) < needs
+    return np.int64(before.num_stock) < stock_draws(tables, move)
+
+
+@kernel
+def stock_draws(tables, move):
+    """How many stock cards a move draws."""
+    if tables.move_type[move] == _STOCK:
+        return np.int64(1)
+    return tables.rule.buy_extra if tables.move_type[move] == _BUY else np.int64(0)
 
 
 @wrapping_kernel
@@ -592,6 +881,13 @@ def choose(tables, words, count, eager, stream):
 
 
 @kernel
+def round_the_corner(tables, state):
+    """Whether the meld laid last is a run that goes on from the last place to the first."""
+    index = np.int64(state.num_melds) - 1
+    return state.meld_run[index] and np.int64(state.meld_low[index]) + state.meld_size[index] > tables.rule.num_places
+
+
+@kernel
 def play_table(table, players, key, eager, moves, states, mask, words, tally):
     """Play `moves` random moves at one table, game after game, each checked; returns fault and move, 0 and -1 for none.
 
@@ -603,7 +899,7 @@ def play_table(table, players, key, eager, moves, states, mask, words, tally):
     counts = np.zeros(NUM_KINDS, np.int64)
     stream = np.zeros(2, np.uint64)
     stream[0] = key
-    last = tables.num_rounds - 1
+    last = tables.rule.game_rounds - 1
     start_game(tables, state, players, child_key(key, np.uint64(0)), 0, last, -1, NO_ORDER)
     fault = check(tables, state, counts)
     move = np.int64(-1)
@@ -629,14 +925,18 @@ def play_table(table, players, key, eager, moves, states, mask, words, tally):
         tally[_AFTER_LAY] += state.num_melds > 0
         tally[_LAYS] += type_ == _LAY
         tally[_OFFS] += _LAY < type_ < _DISCARD
-        tally[_BUYS] += move == BUY_MOVE
-        tally[_TAKES] += move == TAKE_MOVE
+        tally[_BUYS] += type_ == _BUY
+        tally[_TAKES] += type_ == _TAKE
         apply(tables, state, move, NO_ORDER)
         if state.rounds_done != ended:
             tally[_END - 1 + np.int64(state.last_end)] += 1
-            tally[_DECLINED] += move == STOCK_MOVE
+            tally[_DECLINED] += type_ == _STOCK
+            tally[_RUMMIES] += state.last_end == END_OUT and goes_rummy(tables, states[1], move)
+            tally[_TARGETS] += state.phase == OVER and state.round_index < state.last_index
         else:
             tally[_STOCKS] += state.reshuffles - had
+            tally[_TURNED] += state.stock_public * (state.reshuffles - had)
+            tally[_CORNERS] += type_ == _LAY and round_the_corner(tables, state)
         fault = check(tables, state, counts)
         if fault == NONE:
             fault = check_step(tables, states[1], move, state)

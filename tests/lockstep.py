@@ -1,7 +1,7 @@
 """The engine and the reference side by side: one game, move by move, everything compared after each.
 
 Both get the same deck and the same new stocks; the moves are legal ones that a `Style` picks. `mixed_setting` makes a whole
-game of one number: rules with every International switch drawn at random, players, rounds and style.
+game of one number: rules with every switch of International or of Basic drawn at random, players, rounds and style.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from rummy_env.engine.tables import compile_tables
 from rummy_env.game import Game, check_players
 from rummy_env.position import rules_fields, table_fields
 from rummy_env.rules import resolve_rules
-from tests.reference.cards import ALL_RANKS
-from tests.reference.international import ReferenceTable, next_round, resolve
+from tests.reference import ReferenceTable, next_round, resolve
+from tests.reference.cards import places_of
+from tests.reference.ruleset import free_melds
 
 COMPARED = (
     "round", "dealer", "phase", "to_act", "turn", "discarder", "passed", "hands", "stock", "discards", "melds", "down",
@@ -44,10 +45,11 @@ class Difference:
     """Where the two part: a position, the move made there (None: the deal, or the position itself) and what came of it."""
 
     seed: int
+    rules: str
     players: int
     overrides: Values
     reference_overrides: Values
-    rounds: list[int]
+    rounds: list[int]  # none where melds are free
     style: str
     played: list[str]  # every move of the round so far, with its seat
     position: Values | None  # before the move; the rules in it are the engine's
@@ -62,7 +64,7 @@ class Difference:
 
     def __str__(self) -> str:
         lines = [
-            f"seed {self.seed}, {self.players} players, rounds {self.rounds}, style {self.style}, "
+            f"{self.rules}, seed {self.seed}, {self.players} players, rounds {self.rounds}, style {self.style}, "
             f"move {len(self.played)} of the round",
             f"overrides {json.dumps(self.overrides)}",
         ]
@@ -117,13 +119,14 @@ def _fit(table: ReferenceTable, card: str) -> int:
     """How many cards of the hand to act go with a card, roughly: of its rank, or near it in its suit."""
     if card == "**":
         return 99
-    groups, runs = table.rules["contracts"][table.round - 1]
+    groups, runs = (1, 1) if free_melds(table.rules) else table.rules["contracts"][table.round - 1]
+    places = places_of(table.rules)
     fit = 0
     for other in table.hands[table.to_act]:
         if groups and other[0] == card[0]:
             fit += 1
         if runs and other[1] == card[1] and other != card:
-            fit += abs(ALL_RANKS.index(other[0]) - ALL_RANKS.index(card[0])) < table.rules["run_length"]
+            fit += abs(places.index(other[0]) - places.index(card[0])) < table.rules["run_length"]
     return fit
 
 
@@ -145,7 +148,7 @@ class Tally:
         """One line."""
         count = self.counts
         ends = ", ".join(f"{name[4:]} {count[name]}" for name in sorted(count) if name.startswith("end "))
-        names = ("games", "rounds", "moves", "lay-downs", "lay-offs", "windows", "buys", "reshuffles", "declined")
+        names = ("games", "rounds", "moves", "lay-downs", "lay-offs", "windows", "buys", "new stocks", "declined")
         return f"{', '.join(f'{count[name]} {name}' for name in names)}; ends: {ends or 'none'}; {seconds:.0f} s"
 
 
@@ -169,19 +172,21 @@ def play_lockstep(
     rounds: Sequence[int] = (1,),
     reference_overrides: Mapping[str, Any] | None = None,
     tally: Tally | None = None,
+    rules: str = "international",
 ) -> Difference | None:
     """Play one game on both sides and return the first difference, None where there is none.
 
     Args:
         seed: of the deal and of the moves.
-        overrides: what differs from International; the engine has to accept it.
+        overrides: what differs from the rules; the engine has to accept it.
         players: how many sit at the table.
         chooser: picks a move of those that are legal.
-        rounds: the rounds played, in order.
+        rounds: the rounds played, in order; without effect where melds are free.
         reference_overrides: other overrides for the reference, to see a difference found.
         tally: counts what was visited.
+        rules: the preset that the overrides change.
     """
-    return _Lockstep(seed, overrides, players, chooser, rounds, reference_overrides, tally or Tally()).play()
+    return _Lockstep(seed, rules, overrides, players, chooser, rounds, reference_overrides, tally or Tally()).play()
 
 
 class _Lockstep:
@@ -190,6 +195,7 @@ class _Lockstep:
     def __init__(
         self,
         seed: int,
+        rules: str,
         overrides: Mapping[str, Any],
         players: int,
         chooser: Callable[[ReferenceTable, Sequence[str], random.Random], str],
@@ -197,7 +203,7 @@ class _Lockstep:
         reference_overrides: Mapping[str, Any] | None,
         tally: Tally,
     ) -> None:
-        self.seed, self.players, self.chooser, self.rounds = seed, players, chooser, list(rounds)
+        self.seed, self.preset, self.players, self.chooser = seed, rules, players, chooser
         self.overrides = dict(overrides)
         self.reference_overrides = self.overrides if reference_overrides is None else dict(reference_overrides)
         self.count = tally.counts
@@ -206,7 +212,8 @@ class _Lockstep:
         self.position: Values | None = None
         self.move: str | None = None
         self.restock: list[str] | None = None
-        self.game = Game("international", players, seed, overrides, self.rounds)
+        self.rounds = [] if free_melds(resolve(rules, self.overrides)) else list(rounds)
+        self.game = Game(rules, players, seed, overrides, self.rounds or None)
         self.rules = rules_fields(self.game.rules)  # once a game: the rest of a position is compared after every move
         self.table: ReferenceTable
 
@@ -216,7 +223,7 @@ class _Lockstep:
             self._play()
         except _Disagree as found:
             return Difference(
-                self.seed, self.players, self.overrides, self.reference_overrides, self.rounds,
+                self.seed, self.preset, self.players, self.overrides, self.reference_overrides, self.rounds,
                 getattr(self.chooser, "name", "other"), self.played, self.position, self.move, self.restock,
                 found.engine, found.reference,
             )  # fmt: skip
@@ -225,7 +232,7 @@ class _Lockstep:
     def _play(self) -> None:
         self.count["games"] += 1
         self.position = self.game.position()
-        self._deal(self.rounds[0], int(self.game.state.dealer), [0] * self.players)
+        self._deal(self.rounds[0] if self.rounds else 1, int(self.game.state.dealer), [0] * self.players)
         legal = self._compare()
         for _ in range(MOST_MOVES):
             if self.game.over:
@@ -242,8 +249,9 @@ class _Lockstep:
         cards = [KIND_TEXTS[kind] for kind in deck[:size]]
         self.played = []
         try:
-            rules = resolve("international", self.reference_overrides)
-            self.table = ReferenceTable.deal(rules, self.players, round_number, dealer, cards, scores, self.rounds)
+            rules = resolve(self.preset, self.reference_overrides)
+            rounds = self.rounds or None
+            self.table = ReferenceTable.deal(rules, self.players, round_number, dealer, cards, scores, rounds)
         except ValueError as error:
             raise _Disagree({"error": None}, _error(error)) from error
 
@@ -281,10 +289,12 @@ class _Lockstep:
         _check_equal(ours, theirs)
         self.count["rounds"] += 1
         self.count[f"end {table.end}"] += 1
+        self.count["out in one turn"] += table.end == "out" and table.to_act not in table.acted
         assert table.points is not None
         scores = [score + points for score, points in zip(table.scores, table.points, strict=True)]
         _check_equal({"scores": list(game.scores)}, {"scores": scores})
-        following = next_round(table.rules, int(game.state["rounds_done"]) - 1, table.dealer, self.players)
+        place = int(game.state["rounds_done"]) - 1
+        following = next_round(table.rules, place, table.dealer, self.players, scores)
         _check_equal({"over": game.over}, {"over": following is None})
         if following is not None:
             self._deal(*following, scores)
@@ -307,7 +317,7 @@ class _Lockstep:
         self.position = ours  # before the next move
         if table.phase == "window" and not table.passed:
             self.count["windows"] += 1
-        if self.chance.random() < 0.03:
+        if self.chance.random() < 0.01:
             self._reopen(ours, legal)
         return legal
 
@@ -340,8 +350,9 @@ class _Lockstep:
         self.count["lay-offs"] += word == "off"
         if word == "lay" and self.table.phase != "laying":
             self.count["lay-downs"] += 1
-            self.count[f"contract {self.table.rules['contracts'][self.table.round - 1]}"] += 1
-        self.count["reshuffles"] += self.restock is not None
+            if not free_melds(self.table.rules):
+                self.count[f"contract {self.table.rules['contracts'][self.table.round - 1]}"] += 1
+        self.count["new stocks"] += self.restock is not None
         self.count["declined"] += word == "stock" and not self.table.stock and self.restock is None
 
 
@@ -360,6 +371,7 @@ class Setting:
     """A game to play in lockstep: what `mixed_setting` makes of a number."""
 
     seed: int
+    rules: str
     overrides: Values
     players: int
     rounds: tuple[int, ...]
@@ -367,14 +379,19 @@ class Setting:
 
     def play(self, tally: Tally | None = None) -> Difference | None:
         """Play it."""
-        return play_lockstep(self.seed, self.overrides, self.players, self.style, self.rounds, tally=tally)
+        return play_lockstep(self.seed, self.overrides, self.players, self.style, self.rounds, tally=tally, rules=self.rules)
 
 
-def mixed_setting(seed: int) -> Setting:
+RULES = ("international", "basic")
+"""The games whose switches are mixed."""
+
+
+def mixed_setting(seed: int, game: str = "international") -> Setting:
     """The game of a number: equal numbers give equal games. Rules that `Rules` refuses are drawn again."""
-    chance = random.Random(f"rules {seed}")
+    chance = random.Random(f"rules {seed}" if game == "international" else f"{game} {seed}")
     while True:
-        overrides, players = _draw_overrides(chance), chance.randint(2, 6)
+        overrides = _draw_overrides(chance) if game == "international" else _draw_basic(chance)
+        players = chance.randint(2, 6)
         overrides["players_max"] = players
         if players > 2 and chance.random() < 0.5:
             overrides["players_min"] = players
@@ -383,12 +400,16 @@ def mixed_setting(seed: int) -> Setting:
         rounds = tuple(chance.randint(1, count) for _ in range(many))
         style = chance.choices(STYLES, [2, 3, 3, 2])[0]
         try:
-            rules = resolve_rules("international", overrides).replace(rounds=list(rounds))
+            rules = resolve_rules(game, overrides)
+            if rules.contracts is None:
+                rounds = ()
+            else:
+                rules = rules.replace(rounds=list(rounds))
             check_players(rules, players)
             compile_tables(rules)
         except ValueError:
             continue
-        return Setting(seed, overrides, players, rounds, style)
+        return Setting(seed, game, overrides, players, rounds, style)
 
 
 def _draw_overrides(chance: random.Random) -> Values:
@@ -441,3 +462,55 @@ def _draw_rounds(chance: random.Random, overrides: Values) -> Values:
         cards = groups * overrides.get("group_size", 3) + (melds - groups) * overrides.get("run_length", 4)
         deal.append(max(1, cards + chance.randint(-2, 4)))
     return {"contracts": contracts, "deal": deal}
+
+
+def _draw_basic(chance: random.Random) -> Values:
+    """Overrides with any of Basic's switches, and now and then with contracts. A game is at most three deals, or short."""
+    often = chance.choice([0.1, 0.3, 0.6])
+
+    def changed() -> bool:
+        return chance.random() < often
+
+    found: Values = {}
+    choices: dict[str, list[Any]] = {
+        "melds_per_turn": [2, None], "layoff_needs_own_meld": [True], "layoff_own_only": [True],
+        "going_rummy": ["double", "plus_10"], "ace": ["high", "high_or_low", "corner", "corner"],
+        "points": ["home", {"A": 11}, {"3": 0, "K": -5, "2": 20}], "redraw_ban": [False],
+        "stock_out": ["shuffle", "shuffle", "end"], "max_recycles": [0, 1, 2, 3],
+        "blocked_scoring": ["all_penalty", "lowest_takes_sum"], "scoring": ["losers_penalty"], "final_discard": [True],
+        "jokers": list(range(1, 9)), "wild_rank": [2], "min_naturals": [0, 2], "max_wilds": [0, 1, 2],
+        "group_max": [3, 4, 5], "decks": [2], "run_length": [2, 4, 4], "group_size": [2, 4],
+        "max_buys": [1, 2, None, None], "same_turn_layoff": [True], "distinct_groups": [True], "separate_runs": [True],
+        "max_deals": [1, 2, 3],
+    }  # fmt: skip
+    for name, values in choices.items():
+        if changed():
+            found[name] = chance.choice(values)
+    if "max_buys" in found:
+        buying: dict[str, Any] = {
+            "buy_when_down": False, "turn_player_may_buy": True, "uncovered_live": False, "buy_first_upcard": False,
+            "buy_extra": chance.choice([0, 2]),
+        }  # fmt: skip
+        found.update({name: value for name, value in buying.items() if chance.random() < 0.4})
+    if found.get("stock_out") == "end":
+        found.pop("max_recycles", None)
+    if chance.random() < 0.5:
+        most = chance.choice([4, 7, 13])
+        found["deal"] = {str(players): chance.randint(1, most) for players in range(2, 7)}
+    around = found.get("ace") in ("corner", "high_or_low")
+    if around and chance.random() < 0.4:  # so few ranks that runs come to their ends
+        found["ranks"] = ["A", *chance.sample(list(RANKS[1:]), chance.randint(2, 5))]
+    elif chance.random() < 0.25:
+        found["ranks"] = chance.sample(list(RANKS), chance.randint(3, 12))
+    if chance.random() < 0.25:
+        found["suits"] = chance.sample(list(SUITS), chance.randint(1, 3))
+    most_turns = chance.choices([6, 20, 50], [1, 2, 7])[0]
+    if most_turns < 50:
+        found["max_turns"] = chance.randint(1, most_turns)
+    if chance.random() < 0.2:
+        found.update(_draw_rounds(chance, {"run_length": 3, **found}), game_end=None, max_deals=None)
+    else:
+        found["game_end"] = {"deals": chance.randint(1, 3)} if chance.random() < 0.5 else {"target": chance.randint(1, 60)}
+        if "target" in found["game_end"]:
+            found.setdefault("max_deals", 6)
+    return found

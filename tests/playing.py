@@ -36,8 +36,7 @@ class Driver:
         self.states = new_states(1)
         self.mask = np.zeros(int(self.tables.num_moves), np.int8)
         self.rng = np.random.default_rng([seed, STYLES.index(style)])
-        last = len(rules.sequence) - 1
-        start_game(self.tables, self.state, players, game_key(seed), 0, last, -1, NO_ORDER)
+        start_game(self.tables, self.state, players, game_key(seed), 0, rules.game_rounds - 1, -1, NO_ORDER)
 
     @property
     def state(self) -> Any:
@@ -60,7 +59,7 @@ class Driver:
                 ids = lays
             elif len(offs) and self.rng.random() < 0.8:
                 ids = offs
-            elif self.mask[BUY_MOVE]:
+            elif MoveType.BUY in types:
                 ids = np.array([BUY_MOVE if self.rng.random() < (0.5 if self.style == "buyer" else 0.05) else PASS_MOVE])
         return int(ids[self.rng.integers(len(ids))])
 

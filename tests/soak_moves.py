@@ -2,9 +2,10 @@
 
     python tests/soak_moves.py --moves 1_000_000_000 --threads 2 --tables 16 --seed 0 --out fault.json
 
-Every 200,000 moves the rules are drawn anew, with any switch, for 2 to 6 players; half of the tables lay whenever they can.
-Rule set number n and its games depend on n and the number of tables alone, so a run that was stopped goes on with the
-`--seed` and `--moves` that it prints, and the number of threads changes nothing. The first fault is printed and written
+Every 200,000 moves the rules are drawn anew, with any switch of International or, with `--rules`, of Basic or of each in
+turn, for 2 to 6 players; half of the tables lay whenever they can. Rule set number n and its games depend on n, `--rules` and
+the number of tables alone, so a run that was stopped goes on with the `--seed` and `--moves` that it prints, and the number of
+threads changes nothing. The first fault is printed and written
 as JSON: rules, table, the position before the move, the move. Exit status 1 means a fault.
 """
 
@@ -37,11 +38,13 @@ from rummy_env.moves import move_table
 from rummy_env.position import position_of
 from rummy_env.rules import Rules, resolve_rules
 from tests.invariants import FAULTS, TALLY, play_table
-from tests.lockstep import Setting, mixed_setting
+from tests.lockstep import RULES, Setting, mixed_setting
 from tests.soak import SAY_EVERY, whole
 
 PER_RULES = 200_000
 """Moves under one rule set; drawing and compiling one takes as long as some thousand."""
+MIXED = "mixed"
+"""For `--rules`: the rule sets are of the games in turn."""
 
 
 @dataclass
@@ -49,6 +52,7 @@ class Fault:
     """What was found: where, under which rules, and how it came about."""
 
     name: str
+    rules: str  # --rules
     rule_set: int  # the --seed that begins with it
     tables: int
     table: int
@@ -62,7 +66,8 @@ class Fault:
     before: str
 
     def __str__(self) -> str:
-        lines = [f"fault: {self.name}", f"--seed {self.rule_set} --tables {self.tables}, table {self.table}"]
+        lines = [f"fault: {self.name}"]
+        lines += [f"--rules {self.rules} --seed {self.rule_set} --tables {self.tables}, table {self.table}"]
         lines += [f"{self.players} players, rounds {self.rounds}, overrides {json.dumps(self.overrides)}"]
         return "\n".join([*lines, f"position {json.dumps(self.position)}", f"move {self.move_number}: {self.move}"])
 
@@ -77,10 +82,17 @@ class Outcome:
     fault: Fault | None
 
 
-def play_rule_set(number: int, tables: int, moves: int) -> Outcome:
-    """Play so many moves in all at the tables of a rule set, or up to the first fault."""
-    setting = mixed_setting(number)
-    rules = resolve_rules("international", setting.overrides).replace(rounds=list(setting.rounds))
+def setting_of(game: str, number: int) -> Setting:
+    """The rule set of a number."""
+    return mixed_setting(number, RULES[number % len(RULES)] if game == MIXED else game)
+
+
+def play_rule_set(number: int, tables: int, moves: int, game: str = "international") -> Outcome:
+    """Play so many moves in all at the tables of a rule set of a game, or up to the first fault."""
+    setting = setting_of(game, number)
+    rules = resolve_rules(setting.rules, setting.overrides)
+    if setting.rounds:
+        rules = rules.replace(rounds=list(setting.rounds))
     compiled = table_array(rules, "any")
     words = np.zeros(int(compiled[0].num_moves) // 8 + 1, np.uint64)
     tally, digest = np.zeros(len(TALLY), np.int64), hashlib.sha256()
@@ -109,16 +121,18 @@ def _describe(
         position = None  # the State is damaged beyond that; its bytes are there
     after, before = (states[at].tobytes().hex() for at in (0, 1))
     overrides, rounds = setting.overrides, list(setting.rounds)
-    return Fault(name, number, tables, table, setting.players, overrides, rounds, made, text, position, after, before)
+    return Fault(
+        name, setting.rules, number, tables, table, setting.players, overrides, rounds, made, text, position, after, before
+    )
 
 
-def outcomes(first: int, moves: int, tables: int, threads: int) -> Generator[Outcome, None, None]:
+def outcomes(first: int, moves: int, tables: int, threads: int, game: str) -> Generator[Outcome, None, None]:
     """What becomes of every rule set, in the order of their numbers."""
     shares = [PER_RULES] * (moves // PER_RULES) + ([moves % PER_RULES] if moves % PER_RULES else [])
     pool, waiting = ThreadPoolExecutor(threads), deque[Future[Outcome]]()
     try:
         for index, share in enumerate(shares):
-            waiting.append(pool.submit(play_rule_set, first + index, tables, share))
+            waiting.append(pool.submit(play_rule_set, first + index, tables, share, game))
             if len(waiting) > threads:  # one more than can be played, no thread waits
                 yield waiting.popleft().result()
         while waiting:
@@ -133,14 +147,14 @@ def summary(tally: np.ndarray, seconds: float) -> str:
     return f"{counted}; {seconds:.0f} s, {tally[0] / max(seconds, 1e-9):,.0f} moves a second"
 
 
-def soak(first: int, moves: int, tables: int, threads: int, out: Path, console: Console) -> int:
+def soak(first: int, moves: int, tables: int, threads: int, out: Path, console: Console, game: str = "international") -> int:
     """Play, show the progress, say what was done; the exit status."""
     tally, digest, done, sets = np.zeros(len(TALLY), np.int64), hashlib.sha256(), 0, 0
     started = said = time.monotonic()
     fault: Fault | None = None
     stopped = False
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    playing = outcomes(first, moves, tables, threads)
+    playing = outcomes(first, moves, tables, threads, game)
     with Progress(*columns, TextColumn("left"), TimeRemainingColumn(), console=console) as progress:
         task = progress.add_task("moves", total=moves)
         try:
@@ -167,7 +181,8 @@ def soak(first: int, moves: int, tables: int, threads: int, out: Path, console: 
         console.print(f"written to {out}:\n{fault}", highlight=False, markup=False, soft_wrap=True)
         return 1
     if stopped:
-        console.print(f"stopped; go on with --seed {first + sets} --moves {moves - done} --tables {tables}", highlight=False)
+        rest = f"--seed {first + sets} --moves {moves - done} --tables {tables} --rules {game}"
+        console.print(f"stopped; go on with {rest}", highlight=False, soft_wrap=True)
         return 130
     console.print("no fault", highlight=False)
     return 0
@@ -179,11 +194,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--moves", type=lambda text: whole(1, text.replace("_", "")), default=10_000_000, help="(10000000)")
     parser.add_argument("--threads", type=lambda text: whole(1, text), default=1, help="(1)")
     parser.add_argument("--tables", type=lambda text: whole(1, text), default=16, help="of each rule set (16)")
+    parser.add_argument("--rules", choices=(*RULES, MIXED), default=RULES[0], help=f"whose rule sets ({RULES[0]})")
     parser.add_argument("--seed", type=lambda text: whole(0, text), default=0, help="the first rule set's number (0)")
     parser.add_argument("--out", type=Path, default=Path("fault.json"), help="for the first fault found")
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended by a time limit: say what was done as well
-    return soak(options.seed, options.moves, options.tables, options.threads, options.out, Console())
+    return soak(options.seed, options.moves, options.tables, options.threads, options.out, Console(), options.rules)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from rummy_env.cards import KIND_TEXTS, WILD
 from rummy_env.engine.apply import NO_ORDER, apply
 from rummy_env.engine.deal import round_deck, start_game
 from rummy_env.engine.legal import legal
+from rummy_env.engine.random import below, mix
 from rummy_env.engine.state import MAX_CARDS, MAX_MELDS, OVER, STATE, VIEW, WINDOW, new_states
 from rummy_env.engine.tables import BUY_MOVE, PASS_MOVE, STOCK_MOVE, TAKE_MOVE, compile_tables
 from rummy_env.game import Game, game_key
@@ -300,6 +301,34 @@ def test_every_card_is_equally_likely_to_be_turned_up() -> None:
     chi = ((seen[kinds] - expected[kinds]) ** 2 / expected[kinds]).sum()
     assert seen[~kinds].sum() == 0
     assert 20 < chi < 93  # 48 degrees of freedom: beyond either end once in ten thousand
+
+
+def key_beginning_with(number: int) -> int:
+    """The key whose stream begins with a number of 64 bits: every step of SplitMix64 undone."""
+
+    def unshift(value: int, by: int) -> int:
+        found = value
+        for _ in range(64 // by):
+            found = value ^ (found >> by)
+        return found
+
+    whole = 2**64
+    found = unshift(number, 31) * pow(0x94D049BB133111EB, -1, whole) % whole
+    found = unshift(found, 27) * pow(0xBF58476D1CE4E5B9, -1, whole) % whole
+    return (unshift(found, 30) - 0x9E3779B97F4A7C15) % whole
+
+
+@pytest.mark.parametrize(("number", "again"), [(0, True), (pow(3, -1, 2**32), False), (1, False), (2**32 - 1, False)])
+def test_one_of_all_numbers_is_too_many_for_three(number: int, again: bool) -> None:
+    """2**32 numbers leave one over when three results share them: the first is drawn again, and no other, not even the one
+    that is nearest to it."""
+    key = key_beginning_with(number << 32)
+    assert int(mix(np.uint64(key), np.uint64(0))) == number << 32
+    stream = np.array([key, 0], np.uint64)
+    found = below(stream, 3)
+    assert (int(stream[1]) > 1) == again
+    if not again:
+        assert found == number * 3 >> 32
 
 
 # What a watcher notes down

@@ -355,6 +355,9 @@ def test_gaps_worked_out_by_hand(cards: str, contract: tuple[int, int], expected
         ("3s 4s 5s 6s 3s 4s 5s 6s 9d", (0, 2), "3s 4s 5s 6s 3s 4s 5s 6s"),
         ("3s 4s 5s 6s 6c 6d 6h Qh ** **", (1, 1), "3s 4s 5s 6s 6c 6d 6h"),
         ("7c 7d 7h 7s Kc Kd Kh", (2, 0), "one seven"),
+        ("Jc Qc Kc Ac 9h", (0, 1), "Jc Qc Kc Ac"),
+        ("9c Kd", (1, 0), "Kd"),  # of equal ranks the dearer
+        ("Kc 9d 9h Kd", (1, 0), "Kc Kd"),
     ],
 )
 def test_the_cards_that_the_best_contract_uses(cards: str, contract: tuple[int, int], expected: str) -> None:

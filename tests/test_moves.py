@@ -24,7 +24,7 @@ SUITS = "cdhs"
 
 def table(**overrides: Any) -> MoveTable:
     """International's table with some rule fields changed."""
-    return MoveTable(preset("international").replace(**overrides))
+    return move_table(preset("international").replace(**overrides))
 
 
 def texts(**overrides: Any) -> list[str]:
@@ -126,7 +126,7 @@ def test_basic_has_282_moves_in_the_documented_order() -> None:
         expected += [f"off {rank}{suit} high" for rank in low[3:]]
     expected += [f"discard {rank}{suit}" for suit in SUITS for rank in low]
     assert len(expected) == 282
-    assert [move.text for move in MoveTable(preset("basic"))] == expected
+    assert [move.text for move in move_table(preset("basic"))] == expected
 
 
 # Only packs, jokers, `wild_rank`, `ace`, smaller decks, `group_size` and `run_length` change the table.
@@ -314,12 +314,12 @@ def test_what_is_neither_id_nor_text_nor_move_is_refused(wrong: Any) -> None:
 
 def test_a_move_that_this_table_lacks_is_refused() -> None:
     """Basic has no buying, so `buy` is no move of its table."""
-    basic = MoveTable(preset("basic"))
+    basic = move_table(preset("basic"))
     with pytest.raises(ValueError, match="buy"):
         basic.id(Move(MoveType.BUY, "buy"))
 
 
-@pytest.mark.parametrize("moves", [*(table(**o) for o in TABLES.values()), MoveTable(preset("basic"))])
+@pytest.mark.parametrize("moves", [*(table(**o) for o in TABLES.values()), move_table(preset("basic"))])
 def test_features_describe_every_move_differently(moves: MoveTable) -> None:
     """The feature matrix: float32, one row a move and one column a name, in [0, 1], different for different moves."""
     features = moves.features

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import ast
+import sys
+from pathlib import Path
 
-from tests.mutants import FILES, ROOT, chosen, equivalent, mutants_of
+import pytest
+
+from rummy_env import kernel
+from tests.mutants import FILES, ROOT, Copy, callers, chosen, equivalent, kernel_of, mutants_of
 
 
 def test_every_mutant_is_another_program() -> None:
@@ -36,3 +41,31 @@ def test_equivalent_mutants_exist_and_have_reasons() -> None:
     names = {mutant.name for file in FILES for mutant in mutants_of(file)}
     for name, reason in equivalent().items():
         assert name in names and reason.strip()
+
+
+def test_the_callers_of_a_kernel_are_found_through_other_files() -> None:
+    """Who calls it, who calls these, and no others: `legal` asks `can_buy` in window.py by way of `legal_window`."""
+    found = callers(ROOT, "can_buy")
+    assert {"can_buy", "legal_window", "legal", "ask_next", "open_window", "apply_discard", "apply", "start_game"} <= found
+    assert not {"legal_draw", "begin_turn", "view", "can_form"} & found
+    assert {"mix", "below", "shuffle", "round_deck"} <= callers(ROOT, "mix")
+
+
+def test_files_of_the_disk_cache_are_told_by_their_kernel() -> None:
+    """Numba names them; a folder between has the name of none."""
+    assert kernel_of("window.can_buy-11.py311.1.nbc") == kernel_of("window.can_buy-11.py311.nbi") == "can_buy"
+    assert kernel_of("engine_b1cd06d1f8e3ab6c332519e578ccbe868edf2e68") == ""
+
+
+def test_a_copy_with_a_mutant_is_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command runs with the change in the file, which then has its text and its time again."""
+    monkeypatch.setattr(kernel, "PACKAGE", kernel.PACKAGE)  # `Copy` sets another
+    copy = Copy(tmp_path)
+    mutant = next(mutant for mutant in mutants_of("rummy_env/engine/window.py") if mutant.before == "not ")
+    file = tmp_path / mutant.file
+    look = f"raise SystemExit('FAILED ' + str(open({mutant.file!r}).read().count('not tables.rule.turn_player_may_buy')))"
+    monkeypatch.setattr("tests.mutants.commands", lambda *_: [[sys.executable, "-c", look]])
+    text, time = file.read_text(encoding="utf-8"), file.stat().st_mtime_ns
+    assert "turn_player_may_buy" in mutant.text and text.count(mutant.text) == 1
+    assert copy.killer(mutant, False, 60) == "FAILED 0"
+    assert file.read_text(encoding="utf-8") == text and file.stat().st_mtime_ns == time

@@ -1,6 +1,7 @@
 """Without compilation the kernels are ordinary Python, with the same results to the last bit.
 
-Run as a module (``python -m tests.test_python_mode``) it prints a digest of everything that kernels make of some games.
+Run as a module (``python -m tests.test_python_mode``) it prints digests of everything that kernels make of some games of
+International and of Basic.
 """
 
 from __future__ import annotations
@@ -46,6 +47,46 @@ GAMES: tuple[tuple[dict[str, Any], int, str, int], ...] = (
     ({"rounds": [5], "min_naturals": 0, "jokers": 6, "same_turn_layoff": True, "going_rummy": "none"}, 6, "eager", 90),
 )
 """Overrides, players, style and moves of each game."""
+BASIC_GAMES: tuple[tuple[dict[str, Any], int, str, int], ...] = (
+    ({"game_end": {"target": 50}}, 2, "eager", 260),
+    (
+        {
+            "ranks": list("A23456"), "suits": ["c", "d"], "deal": {"2": 3}, "players_max": 2, "going_rummy": "double",
+            "game_end": {"target": 15},
+        },
+        2, "random", 150,
+    ),
+    (
+        {
+            "ace": "corner", "ranks": list("A23456"), "suits": ["c", "d"], "jokers": 4, "wild_rank": 2, "melds_per_turn": None,
+            "deal": {"2": 3, "3": 3}, "players_max": 3, "scoring": "losers_penalty", "stock_out": "shuffle", "max_recycles": 3,
+            "going_rummy": "plus_10", "game_end": {"deals": 5},
+        },
+        3, "random", 200,
+    ),
+    (
+        {
+            "ace": "high_or_low", "ranks": list("A23JQK"), "deal": {"5": 3}, "players_min": 5, "players_max": 5, "max_turns": 6,
+            "max_buys": None, "buy_extra": 2, "blocked_scoring": "lowest_takes_sum", "game_end": {"deals": 5},
+        },
+        5, "buyer", 260,
+    ),
+    (
+        {
+            "stock_out": "end", "blocked_scoring": "all_penalty", "layoff_needs_own_meld": True, "layoff_own_only": True,
+            "game_end": {"deals": 3},
+        },
+        4, "eager", 160,
+    ),
+    (
+        {
+            "stock_out": "end", "final_discard": True, "group_size": 2, "run_length": 2, "deal": {"6": 3}, "players_min": 6,
+            "suits": ["c", "d"], "min_naturals": 0, "jokers": 8, "game_end": {"deals": 4},
+        },
+        6, "eager", 160,
+    ),
+)  # fmt: skip
+"""The same for Basic; in the first four the pile becomes a new stock, and cards are known of it."""
 OPTIONS: tuple[tuple[str, ...], ...] = ((), ("analysis",), ("history",))
 
 
@@ -93,8 +134,21 @@ def digest() -> str:
     """Of States, masks in both lay orders, Views, observations, determinized games and the moves of scripted players."""
     whole = hashlib.sha256()
     positions_digest(whole)
-    for number, (overrides, players, style, moves) in enumerate(GAMES):
-        rules = preset("international").replace(**overrides)
+    games_digest(whole, "international", GAMES)
+    return whole.hexdigest()
+
+
+def basic_digest() -> str:
+    """The same of games of Basic."""
+    whole = hashlib.sha256()
+    games_digest(whole, "basic", BASIC_GAMES)
+    return whole.hexdigest()
+
+
+def games_digest(whole: Any, base: str, games: tuple[tuple[dict[str, Any], int, str, int], ...]) -> None:
+    """All that kernels make of some games."""
+    for number, (overrides, players, style, moves) in enumerate(games):
+        rules = preset(base).replace(**overrides)
         tables, ascending = compile_tables(rules), compile_tables(rules, "ascending")
         plans = [
             (observation_plan(rules, options), np.zeros(observation_size(rules, options), np.float32)) for options in OPTIONS
@@ -127,7 +181,6 @@ def digest() -> str:
                 whole.update(str(chosen).encode())
             driver.step()
             whole.update(driver.states.tobytes())
-    return whole.hexdigest()
 
 
 def test_without_compilation_everything_is_the_same() -> None:
@@ -135,7 +188,7 @@ def test_without_compilation_everything_is_the_same() -> None:
     other = subprocess.run(
         [sys.executable, "-m", "tests.test_python_mode"], env=environment, check=True, capture_output=True, text=True
     )
-    assert other.stdout.strip() == digest()
+    assert other.stdout.split() == [digest(), basic_digest()]
 
 
 def test_an_unknown_lay_order_is_refused() -> None:
@@ -144,4 +197,4 @@ def test_an_unknown_lay_order_is_refused() -> None:
 
 
 if __name__ == "__main__":
-    print(digest())
+    print(digest(), basic_digest())

@@ -300,10 +300,13 @@ class TestValues:
 
 
 class TestYaml:
-    def test_the_config_is_the_preset_and_names_every_field(self):
-        path = CONFIGS / "international.yaml"
-        assert load_rules(path) == preset("international")
-        lines = path.read_text().splitlines()
+    @pytest.mark.parametrize("name", PRESETS)
+    def test_every_preset_has_a_file(self, name):
+        assert load_rules(CONFIGS / f"{name}.yaml") == preset(name)
+
+    @pytest.mark.parametrize("name", ["international", "basic"])
+    def test_the_file_of_a_game_names_every_field(self, name):
+        lines = (CONFIGS / f"{name}.yaml").read_text().splitlines()
         assert [line.split(":")[0] for line in lines if line[:1].isalpha()] == list(FIELDS)
 
     @pytest.mark.parametrize("name", [*EXPECTED, *CHANGES])

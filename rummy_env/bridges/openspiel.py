@@ -25,11 +25,11 @@ from rummy_env.engine.apply import NO_ORDER, apply
 from rummy_env.engine.deal import deal_round, start_game
 from rummy_env.engine.legal import legal
 from rummy_env.engine.state import ENDS, MAX_PLAYERS, OVER, new_states, new_views
-from rummy_env.engine.tables import BUY_MOVE, STOCK_MOVE, compile_tables
+from rummy_env.engine.tables import compile_tables
 from rummy_env.engine.view import view
 from rummy_env.game import check_players
 from rummy_env.melds import pack_of
-from rummy_env.moves import move_table
+from rummy_env.moves import MoveType, move_table
 from rummy_env.observation import decode, encode, observation_plan, observation_size
 from rummy_env.position import hand_text
 from rummy_env.rewards import POINTS_PER_REWARD, rewards_for
@@ -318,7 +318,7 @@ class RummyState(pyspiel.State):
 
     def _draws_of(self, game: RummyGame, move: int) -> int:
         """How many hidden cards a move draws: those that come into the hand without having been seen, in a trial."""
-        if move not in (STOCK_MOVE, BUY_MOVE):
+        if game.table[move].type not in (MoveType.STOCK, MoveType.BUY):
             return 0
         trials, state = self._states.copy(), self._states[0]
         trial, seat = trials[0], int(state.to_act)

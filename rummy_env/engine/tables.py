@@ -94,6 +94,7 @@ STOCK_MOVE = 0
 TAKE_MOVE = 1
 BUY_MOVE = 2
 PASS_MOVE = 3
+"""The ids of draws and answers. Without buying 2 and 3 are other moves, so ask for the type of a move, not for these."""
 
 
 BLOCKED_SCORINGS = ("none", "all_penalty", "lowest_takes_sum")
@@ -106,8 +107,8 @@ def _check_room(rules: Rules, pack: Pack) -> None:
     cards, smallest = sum(pack.copies), min(rules.group_size, rules.run_length)
     if rules.contracts is None and cards // smallest > MAX_MELDS:
         raise ValueError(
-            f"group_size {rules.group_size} and run_length {rules.run_length} with decks {rules.decks}: the {cards} cards could "
-            f"make {cards // smallest} melds; where contracts is null at most {MAX_MELDS} can lie on a table"
+            f"group_size {rules.group_size} and run_length {rules.run_length} with decks {rules.decks}: the {cards} cards "
+            f"could make {cards // smallest} melds; where contracts is null at most {MAX_MELDS} can lie on a table"
         )
 
 
@@ -158,7 +159,8 @@ def _rule_numbers(rules: Rules, pack: Pack) -> dict[str, int]:
     return {name: int(value) for name, value in values.items()}
 
 
-def _run_arrays(rules: Rules, pack: Pack) -> dict[str, np.ndarray]:
+@lru_cache(maxsize=64)
+def _run_arrays(pack: Pack, separate_runs: bool) -> dict[str, np.ndarray]:
     starts = [(suit, low) for suit in pack.suits for low in pack.run_starts()]
     places = len(pack.places)
     place_kinds = np.full((NUM_SUITS, places), -1, np.int64)
@@ -176,7 +178,7 @@ def _run_arrays(rules: Rules, pack: Pack) -> dict[str, np.ndarray]:
             apart = abs(low - other_low)
             if pack.circular:
                 apart = min(apart, places - apart)
-            if rules.separate_runs and suit == other_suit and apart <= pack.run_length:
+            if separate_runs and suit == other_suit and apart <= pack.run_length:
                 clashes[index] |= 1 << other
     bit_counts = np.array([bits.bit_count() for bits in range(2**pack.run_length)], np.int64)
     return {
@@ -188,7 +190,9 @@ def _run_arrays(rules: Rules, pack: Pack) -> dict[str, np.ndarray]:
     }
 
 
-def _move_arrays(table: MoveTable, pack: Pack, start_of: np.ndarray) -> dict[str, np.ndarray]:
+@lru_cache(maxsize=64)
+def _move_arrays(table: MoveTable) -> dict[str, np.ndarray]:
+    pack, start_of = table.pack, _run_arrays(table.pack, False)["start_of"]
     count, places = len(table), len(pack.places)
     by_move = {name: np.full(count, -1, np.int8) for name in ("move_type", "move_card", "move_suit", "move_target")}
     lay_cards = np.full((count, max(pack.group_size, pack.run_length)), -1, np.int8)
@@ -280,7 +284,7 @@ def table_array(rules: Rules, lay_order: str = "any") -> np.ndarray:
     for round_number in range(1, len(contracts) + 1):
         for players in range(rules.players_min, rules.players_max + 1):
             deal[round_number - 1, players] = rules.cards_dealt(round_number, players)
-    runs = _run_arrays(rules, pack)
+    runs = _run_arrays(pack, rules.separate_runs)
     table = move_table(rules)
     arrays = {
         "copies": np.array(pack.copies),
@@ -290,7 +294,7 @@ def table_array(rules: Rules, lay_order: str = "any") -> np.ndarray:
         "deal": deal,
         "sequence": np.array(rules.sequence or (1,)),
         **runs,
-        **_move_arrays(table, pack, runs["start_of"]),
+        **_move_arrays(table),
     }
     record = np.zeros(1, TABLES)
     for name, number in _rule_numbers(rules, pack).items():

@@ -16,6 +16,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,11 @@ ROOT = FOLDER.parents[1]
 sys.path.insert(0, str(ROOT))
 
 from rummy_env import Game, Rules, make_player  # noqa: E402
-from tests.test_python_mode import digest  # noqa: E402
+from tests.test_python_mode import basic_digest, digest  # noqa: E402
 
 Record = Mapping[str, Any]
-KERNELS = "kernels.sha256"
-"""The digest of what all kernels make of some games: Views, observations and determinized games besides States."""
+KERNELS = {"kernels.sha256": digest, "kernels_basic.sha256": basic_digest}
+"""The digests of what all kernels make of some games: Views, observations and determinized games besides States."""
 
 
 def ends(end: str) -> Callable[[Record], bool]:
@@ -58,9 +59,38 @@ def three_buys(record: Record) -> bool:
     return any(sum(answer.endswith("buy") for answer in answers) >= 3 for answers in windows_of(record))
 
 
+def moves_of(record: Record) -> list[str]:
+    """All moves of a game, without their seats, and the lines before those that needed a new stock."""
+    return [move.split(" ", 1)[1] for one in record["rounds"] for move in one["moves"]]
+
+
 def new_stock(record: Record) -> bool:
-    """Whether the discards were shuffled into a new stock."""
-    return any(move.startswith("* restock ") for one in record["rounds"] for move in one["moves"])
+    """Whether the discards were made a new stock."""
+    return any(move.startswith("restock ") for move in moves_of(record))
+
+
+def turned_over(record: Record) -> bool:
+    """Whether ten cards and more were drawn after a pile was turned over, in a game that ended at its target."""
+    ended = max(record["scores"]) >= record["rules"]["game_end"]["target"]
+    for one in record["rounds"]:
+        lines = [line.split(" ", 1)[1] for line in one["moves"]]
+        first = next((at for at, line in enumerate(lines) if line.startswith("restock ")), len(lines))
+        if ended and lines[first:].count("stock") >= 10:
+            return True
+    return False
+
+
+def melds_in_a_turn(record: Record) -> bool:
+    """Whether two melds were laid in one turn, and a new stock was shuffled."""
+    moves = moves_of(record)
+    return new_stock(record) and any(one.startswith("lay ") and two.startswith("lay ") for one, two in pairwise(moves))
+
+
+def house_rules(record: Record) -> bool:
+    """Whether a card was bought, a wild laid, a run laid round the corner, and a pile turned over."""
+    moves = moves_of(record)
+    corner = any(move.startswith(("lay RQ", "lay RK")) for move in moves)
+    return corner and "buy" in moves and new_stock(record) and any("**" in move and move.startswith("lay") for move in moves)
 
 
 @dataclass(frozen=True)
@@ -160,6 +190,47 @@ GAMES = (
         "configs/house_strict_melds.yaml",
         rounds=[1, 3, 6],
     ),
+    Golden(
+        "basic",
+        "Basic Rummy up to its target, with a stock turned over",
+        ["greedy", "random", "dumper"],
+        50,
+        "basic",
+        shows=turned_over,
+    ),
+    Golden(
+        "basic_modern",
+        "its modern form: two melds in a turn, a shuffled stock",
+        ["greedy", "greedy", "random", "greedy"],
+        11,
+        "basic_modern",
+        overrides={"game_end": {"deals": 4}},
+        shows=melds_in_a_turn,
+    ),
+    Golden(
+        "block",
+        "its form without a second stock: a blocked deal, penalties",
+        ["greedy", "dumper"],
+        30,
+        "block",
+        shows=ends("blocked"),
+    ),
+    Golden(
+        "basic_house",
+        "house rules of Basic: wild 2s and jokers, runs round the corner, buying, going rummy",
+        ["greedy", "random", "greedy", "random", "greedy"],
+        15,
+        "basic",
+        overrides={
+            "jokers": 2,
+            "wild_rank": 2,
+            "ace": "corner",
+            "max_buys": None,
+            "going_rummy": "plus_10",
+            "game_end": {"deals": 3},
+        },
+        shows=house_rules,
+    ),
 )
 
 
@@ -169,7 +240,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 where something differs")
     options = parser.parse_args(arguments)
     different = 0
-    for path, text in ((FOLDER / KERNELS, digest() + "\n"), *((golden.path, golden.text()) for golden in GAMES)):
+    digests = ((FOLDER / name, make() + "\n") for name, make in KERNELS.items())
+    for path, text in (*digests, *((golden.path, golden.text()) for golden in GAMES)):
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         different += 1
@@ -178,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             beside = path.with_suffix(".tmp")
             beside.write_text(text, encoding="utf-8")
             os.replace(beside, path)
-    print(f"{len(GAMES)} games and a digest, {different} of them new or different")
+    print(f"{len(GAMES)} games and {len(KERNELS)} digests, {different} of them new or different")
     return int(options.check and different > 0)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 Rules = dict[str, Any]
 
 WILD = "**"
-ALL_RANKS = "23456789TJQKA"  # low to high: the ace is always high here
+ALL_RANKS = "23456789TJQKA"  # low to high where the ace is high
 ALL_SUITS = "cdhs"
 
 
@@ -24,8 +24,26 @@ def suits_of(rules: Rules) -> str:
 
 
 def ranks_of(rules: Rules) -> str:
-    """The ranks of natural cards, low to high: a wild rank is not among them."""
-    return _listed(ALL_RANKS, tuple(rules["ranks"] or ALL_RANKS), str(rules["wild_rank"]))
+    """The ranks of natural cards, low to high, the ace last where it is high, else first: a wild rank is not among them."""
+    order = ALL_RANKS if rules["ace"] == "high" else "A" + ALL_RANKS[:-1]
+    return _listed(order, tuple(rules["ranks"] or order), str(rules["wild_rank"]))
+
+
+def places_of(rules: Rules) -> str:
+    """The ranks that a run goes through, low to high.
+
+    A wild 2 has no place where the ace is high (International: 3 to A); else its place stays, and only a wild can fill it.
+    An ace that is high or low stands at both ends. Round the corner the last is followed by the first.
+    """
+    if rules["ace"] == "high":
+        return ranks_of(rules)
+    places = _listed("A" + ALL_RANKS[:-1], tuple(rules["ranks"] or ALL_RANKS), "")
+    return places + "A" if rules["ace"] == "high_or_low" and places[0] == "A" else places
+
+
+def is_circle(rules: Rules) -> bool:
+    """Whether runs go round the corner."""
+    return bool(rules["ace"] == "corner")
 
 
 @cache
@@ -72,7 +90,7 @@ def card_points(rules: Rules, card: str) -> Any:
     if points.get(rank) is not None:
         return points[rank]
     if rank == "A":
-        return 15  # null for the ace: 15 where the ace is not low
+        return 1 if rules["ace"] == "low" else 15  # null for the ace
     return int(rank)  # a natural 2 in a rule set that names no points for it: face value
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .melds import agree, size_as_laid
+from .ruleset import free_melds
 
 if TYPE_CHECKING:
     from .table import ReferenceTable
@@ -25,6 +26,8 @@ def check_course(table: ReferenceTable) -> None:
         raise ValueError("reshuffles: more new stocks than the rules allow")
     if table.phase != "window" and table.turn != table.to_act:
         raise ValueError("turn: outside a window it is the turn of the seat to act")
+    if table.discarder is not None and not table.discards:
+        raise ValueError("discarder: there is no discard")
     if table.discarder is not None and (table.discarder + 1) % table.players != table.turn:
         raise ValueError("discarder: not the seat before the turn")
     if table.phase in ("window", "draw"):
@@ -42,6 +45,8 @@ def check_course(table: ReferenceTable) -> None:
         check_window(table)
     elif table.passed:
         raise ValueError("passed: there is no window")
+    if table.phase == "draw" and not table.stock and not table.discards:
+        raise ValueError("stock, discards: both empty before a draw, so the round would be blocked")
     check_laid(table)
 
 
@@ -57,16 +62,25 @@ def check_window(table: ReferenceTable) -> None:
 
 
 def check_laid(table: ReferenceTable) -> None:
-    """What is laid this turn must be a part of the contract while laying, and all of it in play."""
+    """What is laid this turn must be a part of the contract while laying, and all of it in play.
+
+    Where melds are free it is what a turn allows, and no contract is ever half laid.
+    """
     laid = [table.melds[place] for place in table.laid]
+    if free_melds(table.rules):
+        if table.phase == "laying":
+            raise ValueError("phase: without contracts there is no phase laying")
+        if not table.may_meld(len(laid) - 1):
+            raise ValueError("laid_this_turn: more than melds_per_turn")
+        check_down(table)
+        return
     missing = table.lay_down()
     if missing.groups < 0 or missing.runs < 0:
         raise ValueError("laid_this_turn: more than the contract")
     complete = missing.groups + missing.runs == 0
     if table.phase == "play" and laid and not complete:
         raise ValueError("laid_this_turn: half a contract is laid, which is the phase laying")
-    if table.phase == "play" and laid and table.to_act not in table.down:
-        raise ValueError("down: the seat to act has laid the contract this turn")
+    check_down(table)
     grown = [meld for meld in laid if len(meld) > size_as_laid(table.rules, meld.kind)]
     if grown and (table.phase == "laying" or not table.rules["same_turn_layoff"]):
         raise ValueError(f"laid_this_turn: {grown[0].text} has too many cards for a lay")
@@ -79,3 +93,9 @@ def check_laid(table: ReferenceTable) -> None:
             raise ValueError("laid_this_turn: melds that may not stand in one contract")
         if not missing.possible():
             raise ValueError("hands: the rest of the contract cannot be laid")
+
+
+def check_down(table: ReferenceTable) -> None:
+    """Who has laid all of it this turn, or a meld where they are free, has laid down."""
+    if table.laid and table.phase == "play" and table.to_act not in table.down:
+        raise ValueError("down: the seat to act has laid down this turn")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .cards import WILD, Rules, ranks_of
+from .cards import WILD, Rules, is_circle, places_of
 from .melds import Meld, make_group, make_run
 from .ruleset import group_limit
 
@@ -26,14 +26,22 @@ def texts_on(rules: Rules, meld: Meld, card: str) -> list[str]:
 
 
 def free_ends(rules: Rules, run: Meld) -> dict[str, str]:
-    """The ends at which a run can grow ("low", "high"), each with the card whose place comes next."""
-    ranks = ranks_of(rules)
-    lowest, highest = run.spots[0][1], run.spots[-1][1]
+    """The ends at which a run can grow ("low", "high"), each with the card whose place comes next.
+
+    Round the corner both ends are free until the run has all ranks.
+    """
+    places, suit = places_of(rules), run.name[1]
+    start = places.index(run.name[0])
+    after = start + len(run)
     ends = {}
-    if ranks.index(lowest[0]) > 0:
-        ends["low"] = ranks[ranks.index(lowest[0]) - 1] + lowest[1]
-    if ranks.index(highest[0]) < len(ranks) - 1:
-        ends["high"] = ranks[ranks.index(highest[0]) + 1] + highest[1]
+    if is_circle(rules):
+        if len(run) < len(places):
+            ends = {"low": places[start - 1] + suit, "high": places[after % len(places)] + suit}
+        return ends
+    if start > 0:
+        ends["low"] = places[start - 1] + suit
+    if after < len(places):
+        ends["high"] = places[after] + suit
     return ends
 
 

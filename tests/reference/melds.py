@@ -1,4 +1,4 @@
-"""Melds, and the question which of them may be laid: by trying all ways to complete the contract.
+"""Melds, and the question which of them may be laid: under contracts by trying all ways to complete the contract.
 
 A meld is a list of (card, place) pairs. In a group every place is the rank; in a run the place is the card
 that lies or is stood for there, so a wild has its place written beside it.
@@ -12,7 +12,7 @@ from functools import cache
 from itertools import combinations
 from typing import Any
 
-from .cards import ALL_SUITS, WILD, Rules, in_print_order, ranks_of, suits_of, without
+from .cards import ALL_SUITS, WILD, Rules, in_print_order, is_circle, places_of, ranks_of, suits_of, without
 from .ruleset import group_limit
 
 
@@ -54,13 +54,18 @@ def make_group(rules: Rules, rank: str, cards: Iterable[str], owner: int | None 
 
 
 def make_run(rules: Rules, lowest: str, cards: list[str], owner: int | None = None) -> Meld:
-    """A run from its lowest place (a card) up; ValueError where it leaves the rank order."""
-    ranks = ranks_of(rules)
-    start = ranks.index(lowest[0])
-    if start + len(cards) > len(ranks):
+    """A run from its lowest place (a card) up; ValueError where it leaves the rank order or laps itself."""
+    start, size = places_of(rules).index(lowest[0]), len(cards)
+    ranks = ranks_from(rules, start)
+    if size > len(ranks):
         raise ValueError(f"R{lowest} {''.join(cards)}: the run goes beyond the highest rank")
-    places = [rank + lowest[1] for rank in ranks[start : start + len(cards)]]
-    return Meld("R", tuple(zip(cards, places, strict=True)), owner)
+    return Meld("R", tuple((card, rank + lowest[1]) for card, rank in zip(cards, ranks, strict=False)), owner)
+
+
+def ranks_from(rules: Rules, start: int) -> str:
+    """The places of the longest run that begins at this place: to the last one, or once round the corner."""
+    places = places_of(rules)
+    return places[start:] + (places[:start] if is_circle(rules) else "")
 
 
 def parse_meld(rules: Rules, text: str, owner: int | None = None) -> Meld:
@@ -75,7 +80,7 @@ def parse_meld(rules: Rules, text: str, owner: int | None = None) -> Meld:
     if cards and kind == "G" and len(name) == 1 and name in ranks:
         meld = make_group(rules, name, cards, owner)
         fits = all(card == WILD or card[0] == name for card in cards)
-    elif cards and kind == "R" and len(name) == 2 and name[0] in ranks and name[1] in suits:
+    elif cards and kind == "R" and len(name) == 2 and name[0] in places_of(rules) and name[1] in suits:
         meld = make_run(rules, name, cards, owner)
         fits = all(card in (WILD, place) for card, place in meld.spots)
     else:
@@ -125,22 +130,24 @@ def runs_from(rules: Rules, cards: Iterable[str]) -> Iterator[Meld]:
     cards = list(cards)
     held = set(cards)
     wilds = min(cards.count(WILD), most_wilds(rules, "R"))
-    for places, all_places in stretches(ranks_of(rules), suits_of(rules), rules["run_length"]):
-        spare = wilds - len(all_places - held)  # the wilds that may replace cards that are there
-        if spare < 0:
+    for places, all_places in stretches(places_of(rules), is_circle(rules), suits_of(rules), rules["run_length"]):
+        if len(all_places - held) > wilds:
             continue
-        present = [place for place in places if place in held]
-        for more in range(min(len(present), spare) + 1):
+        present = [at for at, place in enumerate(places) if place in held]
+        for more in range(wilds - len(places) + len(present) + 1):
             for replaced in combinations(present, more):
-                natural = held.difference(replaced)
-                yield Meld("R", tuple((place if place in natural else WILD, place) for place in places))
+                natural = set(present).difference(replaced)
+                run = [place if at in natural else WILD for at, place in enumerate(places)]
+                # a run from ace to ace needs two of them
+                if len(all_places) == len(places) or all(run.count(card) <= cards.count(card) for card in run):
+                    yield Meld("R", tuple(zip(run, places, strict=True)))
 
 
 @cache
-def stretches(ranks: str, suits: str, size: int) -> list[tuple[list[str], frozenset[str]]]:
+def stretches(order: str, circle: bool, suits: str, size: int) -> list[tuple[list[str], frozenset[str]]]:
     """The places of every run of that size, in order and as a set, by suit and lowest place."""
-    starts = range(len(ranks) - size + 1)
-    found = [[rank + suit for rank in ranks[start : start + size]] for suit in suits for start in starts]
+    starts = range(len(order) if circle else len(order) - size + 1)
+    found = [[rank + suit for rank in (order * 2)[start : start + size]] for suit in suits for start in starts]
     return [(places, frozenset(places)) for places in found]
 
 
@@ -157,8 +164,10 @@ def agree(rules: Rules, one: Meld, other: Meld) -> bool:
         return not rules["distinct_groups"] or one.name != other.name
     if not rules["separate_runs"] or one.name[1] != other.name[1]:
         return True
-    ranks = ranks_of(rules)
-    apart = abs(ranks.index(one.name[0]) - ranks.index(other.name[0]))
+    places = places_of(rules)
+    apart = abs(places.index(one.name[0]) - places.index(other.name[0]))
+    if is_circle(rules):
+        apart = min(apart, len(places) - apart)
     return apart > int(rules["run_length"])  # at just the length of a run they touch
 
 
@@ -235,5 +244,6 @@ class LayDown:
 
     def _place(self, meld: Meld) -> tuple[int, int]:
         """Where a meld comes in the listing of its kind."""
-        rank = ranks_of(self.rules).index(meld.name[0])
-        return (0, rank) if meld.kind == "G" else (ALL_SUITS.index(meld.name[1]), rank)
+        if meld.kind == "G":
+            return (0, ranks_of(self.rules).index(meld.name))
+        return (ALL_SUITS.index(meld.name[1]), places_of(self.rules).index(meld.name[0]))

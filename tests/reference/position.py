@@ -12,7 +12,7 @@ from typing import Any
 
 from .cards import WILD, Rules, in_print_order, pack, ranks_of, suits_of
 from .melds import Meld, may_lie, parse_meld
-from .ruleset import check_players, check_whole, resolve, sequence
+from .ruleset import check_players, check_whole, free_melds, is_played, resolve, sequence
 
 PHASES = ["window", "draw", "play", "laying"]
 
@@ -51,8 +51,9 @@ def read_position(position: dict[str, Any]) -> dict[str, Any]:
     found["stock"] = read_cards(rules, position.get("stock", ""), "stock")
     found["discards"] = read_cards(rules, position.get("discards", ""), "discards")
 
-    found["round"] = check_whole(position.get("round", sequence(rules)[0]), "round", 1)
-    if found["round"] not in sequence(rules):
+    first = 1 if free_melds(rules) else sequence(rules)[0]
+    found["round"] = check_whole(position.get("round", first), "round", 1)
+    if not is_played(rules, found["round"]):
         raise ValueError(f"round: {found['round']} is not played under these rules")
     found["phase"] = position.get("phase", "play")
     if found["phase"] not in PHASES:

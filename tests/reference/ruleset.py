@@ -1,8 +1,7 @@
-"""The rule set as plain data: International's values, the presets, and what is refused.
+"""Rule sets as plain data: the values of both games, the presets, and what is refused.
 
-A rule set is a dict with every field of the fields page. `resolve` makes one from overrides; `check_rules`
-refuses what the fields page refuses and, as this reference plays International alone, what belongs to the
-other game (each message names the field).
+A rule set is a dict with every field of the fields page. `resolve` makes one from a preset and overrides;
+`check_rules` refuses what the fields page refuses (each message names the field).
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from .cards import ALL_RANKS, ALL_SUITS, Rules, pack, ranks_of
+from .cards import ALL_RANKS, ALL_SUITS, Rules, pack, places_of, ranks_of
 
 DEAL_PRESETS: dict[str, list[int]] = {
     "books": [10, 10, 10, 10, 12, 12, 12],
@@ -70,18 +69,57 @@ INTERNATIONAL: dict[str, Any] = {
     "max_deals": None,
 }
 
+BASIC: dict[str, Any] = {
+    **INTERNATIONAL,
+    "name": "basic",
+    "decks": 1,
+    "wild_rank": None,
+    "ace": "low",
+    "run_length": 3,
+    "contracts": None,
+    "deal": {"2": 10, "3": 7, "4": 7, "5": 6, "6": 6},
+    "points": {**STANDARD_POINTS, "2": 2, "A": None},
+    "max_buys": 0,
+    "melds_per_turn": 1,
+    "stock_out": "turn_over",
+    "scoring": "winner_takes_sum",
+    "blocked_scoring": "none",
+    "game_end": {"target": 100},
+    "max_deals": 100,
+}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "international": INTERNATIONAL,
+    "basic": BASIC,
+    "basic_modern": {
+        **BASIC,
+        "name": "basic_modern",
+        "melds_per_turn": None,
+        "ace": "high_or_low",
+        "going_rummy": "double",
+        "stock_out": "shuffle",
+        "max_recycles": 2,
+    },
+    "block": {
+        **BASIC,
+        "name": "block",
+        "stock_out": "end",
+        "blocked_scoring": "all_penalty",
+        "scoring": "losers_penalty",
+    },
+}
+
 SWITCHES = [field for field, value in INTERNATIONAL.items() if isinstance(value, bool)]
 
-# Fields that have one value only, or few, in this reference.
+# Fields that have a few values.
 CHOICES: dict[str, list[Any]] = {
-    "ace": ["high"],
+    "ace": ["high", "low", "high_or_low", "corner"],
     "wild_rank": [2, None],
     "decks": [1, 2],
-    "going_rummy": ["none"],
-    "stock_out": ["shuffle", "end"],
-    "scoring": ["losers_penalty"],
-    "blocked_scoring": ["all_penalty"],
-    "game_end": [None],
+    "going_rummy": ["none", "double", "plus_10"],
+    "stock_out": ["turn_over", "shuffle", "end"],
+    "scoring": ["winner_takes_sum", "losers_penalty"],
+    "blocked_scoring": ["none", "all_penalty", "lowest_takes_sum"],
 }
 
 # Whole numbers: the least value, the greatest (None: open), and whether null is allowed.
@@ -106,9 +144,7 @@ NUMBERS: dict[str, tuple[int, int | None, bool]] = {
 def resolve(rules_name: str, overrides: dict[str, Any] | None = None) -> Rules:
     """The full rule set of a preset with overrides: the map `points` changes the entries it names, all else
     replaces; `deal` and `points` also take the name of a preset."""
-    if rules_name != "international":
-        raise ValueError(f"rules: {rules_name!r} is not a game of this reference")
-    rules = copy.deepcopy(INTERNATIONAL)
+    rules = copy.deepcopy(_preset("rules", PRESETS, rules_name))
     for field, value in (overrides or {}).items():
         if field not in rules:
             raise ValueError(f"{field}: unknown field of the rules")
@@ -125,31 +161,67 @@ def resolve(rules_name: str, overrides: dict[str, Any] | None = None) -> Rules:
     return rules
 
 
+def preset_of(rules: Rules) -> str:
+    """The preset that a rule set is written from in a position: the one of its name, else that of its game."""
+    if rules["name"] in PRESETS:
+        return str(rules["name"])
+    return "basic" if free_melds(rules) else "international"
+
+
 def overrides_of(rules: Rules) -> dict[str, Any]:
-    """The fields in which a rule set differs from International: `resolve` makes the rule set of them."""
+    """The fields in which a rule set differs from its preset: `resolve` makes the rule set of the two."""
     changed = {}
-    for field, standard in INTERNATIONAL.items():
-        if field != "name" and rules[field] != standard:
+    for field, standard in PRESETS[preset_of(rules)].items():
+        if rules[field] != standard:
             changed[field] = copy.deepcopy(rules[field])
     return changed
 
 
+def free_melds(rules: Rules) -> bool:
+    """Whether melds are free: there are no contracts."""
+    return rules["contracts"] is None
+
+
 def sequence(rules: Rules) -> list[int]:
-    """The rounds of a game in the order in which they are played."""
+    """The rounds of a game with contracts, in the order in which they are played."""
     if rules["rounds"] is not None:
         return list(rules["rounds"])
     return list(range(1, len(rules["contracts"]) + 1))
 
 
-def next_round(rules: Rules, position_in_sequence: int, dealer: int, players: int) -> tuple[int, int] | None:
-    """Round number and dealer after the round at this place (from 0) of the sequence; None at the end.
+def is_played(rules: Rules, round_number: int) -> bool:
+    """Whether a game can come to a round of this number. Where melds are free the deals are counted from 1."""
+    if not free_melds(rules):
+        return round_number in sequence(rules)
+    return 1 <= round_number <= min(_last_deals(rules), default=round_number)
 
-    The deal moves one seat to the left, which is the next seat clockwise.
+
+def place_of(rules: Rules, round_number: int) -> int:
+    """Which of the rounds of a game, from 0, has this number: the first one, where a number repeats."""
+    return round_number - 1 if free_melds(rules) else sequence(rules).index(round_number)
+
+
+def next_round(rules: Rules, place: int, dealer: int, players: int, scores: list[Any]) -> tuple[int, int] | None:
+    """Number and dealer of the round after the one at this place of the game (from 0); None where the game is over.
+
+    `scores` are those after that round. The deal moves one seat to the left, which is the next seat clockwise.
+    Where melds are free the game ends after so many deals, or when somebody has reached the target: what comes first.
     """
-    rounds = sequence(rules)
-    if position_in_sequence + 1 >= len(rounds):
+    following = (dealer + 1) % players
+    if not free_melds(rules):
+        rounds = sequence(rules)
+        return (rounds[place + 1], following) if place + 1 < len(rounds) else None
+    target = rules["game_end"].get("target")
+    if target is not None and max(scores) >= target:
         return None
-    return rounds[position_in_sequence + 1], (dealer + 1) % players
+    number = place + 2
+    return (number, following) if is_played(rules, number) else None
+
+
+def _last_deals(rules: Rules) -> list[int]:
+    """The numbers of the deals after which a game is over, of which the least counts."""
+    limits = (rules["game_end"].get("deals"), rules["max_deals"])
+    return [limit for limit in limits if limit is not None]
 
 
 def contract_of(rules: Rules, round_number: int) -> tuple[int, int]:
@@ -200,6 +272,8 @@ def check_rules(rules: Rules) -> None:
     _check_points(rules)
     if rules["max_recycles"] is not None and rules["stock_out"] == "end":
         raise ValueError("max_recycles: of no use with stock_out end")
+    for players in range(rules["players_min"], rules["players_max"] + 1):
+        check_players(rules, players)
 
 
 def check_players(rules: Rules, players: int) -> None:
@@ -208,7 +282,7 @@ def check_players(rules: Rules, players: int) -> None:
         raise ValueError(f"players: {players} is outside players_min to players_max")
     if isinstance(rules["deal"], dict) and players not in {int(key) for key in rules["deal"]}:
         raise ValueError(f"deal: names no number of cards for {players} players")
-    for number in sequence(rules):
+    for number in [1] if free_melds(rules) else sequence(rules):
         if players * cards_dealt(rules, number, players) + 2 > len(pack(rules)):
             raise ValueError(f"deal: the pack cannot serve {players} players in round {number}")
 
@@ -246,16 +320,20 @@ def _check_sizes(rules: Rules) -> None:
     limit = group_limit(rules)
     if limit is not None and limit < rules["group_size"]:
         raise ValueError("group_max: below group_size")
-    if rules["run_length"] > len(ranks_of(rules)):
+    if rules["run_length"] > len(places_of(rules)):
         raise ValueError("run_length: more than the ranks of the pack")
     if rules["min_naturals"] > min(rules["group_size"], rules["run_length"]):
         raise ValueError("min_naturals: above the meld size (group_size, run_length)")
 
 
 def _check_rounds(rules: Rules) -> None:
+    _check_deal(rules)
+    if free_melds(rules):
+        _check_game_end(rules)
+        return
     contracts, rounds, deal = rules["contracts"], rules["rounds"], rules["deal"]
     if not isinstance(contracts, list) or not contracts:
-        raise ValueError("contracts: a list of [groups, runs] is needed in this reference")
+        raise ValueError("contracts: null or a list of [groups, runs] is needed")
     for contract in contracts:
         if not isinstance(contract, list | tuple) or len(contract) != 2:
             raise ValueError(f"contracts: {contract!r} is not [groups, runs]")
@@ -268,18 +346,36 @@ def _check_rounds(rules: Rules) -> None:
             raise ValueError("rounds: a list is needed")
         for number in rounds:
             check_whole(number, "rounds", 1, len(contracts))
-    if isinstance(deal, list):
-        if len(deal) != len(contracts):
-            raise ValueError("contracts and deal: lists of different length")
-        for number in deal:
-            check_whole(number, "deal", 1)
-    elif isinstance(deal, dict) and deal:
-        for key, number in deal.items():
-            if not str(key).isdigit():
+    if isinstance(deal, list) and len(deal) != len(contracts):
+        raise ValueError("contracts and deal: lists of different length")
+    for field in ("game_end", "max_deals"):
+        if rules[field] is not None:
+            raise ValueError(f"{field}: only where contracts is null")
+
+
+def _check_game_end(rules: Rules) -> None:
+    """Where melds are free: no list of rounds, deals that are all alike, and an end of the game."""
+    if rules["rounds"] is not None:
+        raise ValueError("rounds: only with contracts")
+    if isinstance(rules["deal"], list):
+        raise ValueError("deal: a list per round needs contracts")
+    end = rules["game_end"]
+    if not isinstance(end, dict) or len(end) != 1 or not set(end) <= {"deals", "target"}:
+        raise ValueError("game_end: a map with deals or target is needed where contracts is null")
+    for number in end.values():
+        check_whole(number, "game_end", 1)
+
+
+def _check_deal(rules: Rules) -> None:
+    deal = rules["deal"]
+    if not isinstance(deal, list | dict) or not deal:
+        raise ValueError("deal: a list per round or a map by players is needed")
+    for number in deal.values() if isinstance(deal, dict) else deal:
+        check_whole(number, "deal", 1)
+    if isinstance(deal, dict):
+        for key in deal:
+            if str(key) not in list("23456"):
                 raise ValueError(f"deal: {key!r} is not a number of players")
-            check_whole(number, "deal", 1)
-    else:
-        raise ValueError("deal: a list per round is needed")
 
 
 def _check_points(rules: Rules) -> None:

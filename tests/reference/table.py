@@ -1,4 +1,4 @@
-"""One round of International Rummy, move by move, as the rules page tells it."""
+"""One round, move by move, as the rules pages tell it: of International, of Basic, or of any rules between."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ from typing import Any
 from .cards import Rules, hand_points, in_print_order, pack, same_cards, without
 from .consistency import check_course
 from .layoffs import grown, texts_on
-from .melds import LayDown, Meld, parse_meld
+from .melds import LayDown, Meld, melds_from, parse_meld, size_as_laid
 from .position import read_position
-from .ruleset import cards_dealt, check_players, check_rules, contract_of, overrides_of, sequence
+from .ruleset import (
+    cards_dealt,
+    check_players,
+    check_rules,
+    contract_of,
+    free_melds,
+    is_played,
+    overrides_of,
+    preset_of,
+)
+from .scoring import points_when_blocked, points_when_out
 
 
 class ReferenceTable:
@@ -72,7 +82,7 @@ class ReferenceTable:
             rules["rounds"] = list(rounds)
         check_rules(rules)
         check_players(rules, players)
-        if round_number not in sequence(rules):
+        if not is_played(rules, round_number):
             raise ValueError(f"round: {round_number} is not played under these rules")
         if not same_cards(deck, pack(rules)):
             raise ValueError("deck: not the cards of this pack")
@@ -111,7 +121,7 @@ class ReferenceTable:
 
     def position(self) -> dict[str, Any]:
         """Every field of the position as it is now (after the end the `phase` is "over")."""
-        return {"rules": "international", "overrides": overrides_of(self.rules), **self.fields()}
+        return {"rules": preset_of(self.rules), "overrides": overrides_of(self.rules), **self.fields()}
 
     def fields(self) -> dict[str, Any]:
         """The fields of the position that a move can change, and the round."""
@@ -156,7 +166,10 @@ class ReferenceTable:
         return set(self._legal)
 
     def needs_restock(self, text: str) -> list[str] | None:
-        """The cards, in no order, of the new stock that this legal move forms; None where it forms none."""
+        """The cards, in no order, of the new stock that this legal move forms; None where it forms none.
+
+        A stock that is turned over has an order of its own: they are then in drawing order.
+        """
         if text not in self.legal():
             return None
         if text == "stock":
@@ -167,7 +180,17 @@ class ReferenceTable:
             return None
         if needed <= len(self.stock) or self.barred():
             return None
-        return self.discards[:-1]
+        return self._new_stock(buying=text == "buy")
+
+    def _new_stock(self, buying: bool) -> list[str]:
+        """The discards that become the stock, the oldest first: all but the top one, or where the pile is turned over
+        its top too. A card that is being bought still lies on the pile and stays there."""
+        with_top = self.turned_over() and not buying
+        return list(self.discards) if with_top else self.discards[:-1]
+
+    def turned_over(self) -> bool:
+        """Whether the pile becomes the stock as it is, unshuffled."""
+        return bool(self.rules["stock_out"] == "turn_over")
 
     def _window_moves(self) -> set[str]:
         """P may take or pass, and buy where that is allowed; the others buy or pass."""
@@ -183,7 +206,7 @@ class ReferenceTable:
         moves = set()
         if self.discards:
             moves.add("take")
-        if self.stock or self.barred() or len(self.discards) > 1:
+        if self.stock or self.barred() or self._new_stock(buying=False):
             moves.add("stock")
         return moves
 
@@ -194,10 +217,25 @@ class ReferenceTable:
         return {f"discard {card}" for card in allowed or hand}
 
     def _lay_moves(self) -> set[str]:
-        """Melds of the contract that may be laid now, by a player who has not laid down before."""
+        """Melds of the contract that may be laid now, by a player who has not laid down before; or any single meld."""
+        if free_melds(self.rules):
+            return {f"lay {meld.text}" for meld in self._free_lays()}
         if self.to_act in self.down:
             return set()
         return {f"lay {meld.text}" for meld in self.lay_down().moves()}
+
+    def _free_lays(self) -> list[Meld]:
+        """Every meld that may be laid where melds are free: one more this turn, of cards in the hand."""
+        if not self.may_meld(len(self.laid)):
+            return []
+        hand, left = self.hands[self.to_act], int(self.rules["final_discard"])
+        kinds = [kind for kind in "GR" if len(hand) - size_as_laid(self.rules, kind) >= left]
+        return [meld for kind in kinds for meld in melds_from(self.rules, kind, hand)]
+
+    def may_meld(self, laid: int) -> bool:
+        """Whether a turn in which so many melds have been laid allows another one (where melds are free)."""
+        limit = self.rules["melds_per_turn"]
+        return limit is None or laid < limit
 
     def lay_down(self) -> LayDown:
         """What the player to act has still to lay of the contract."""
@@ -210,10 +248,10 @@ class ReferenceTable:
     def _lay_offs(self) -> dict[str, tuple[str, list[int]]]:
         """The lay-offs: for each text its card and the places of all melds that take it."""
         found: dict[str, tuple[str, list[int]]] = {}
-        seat = self.to_act
-        if seat not in self.down:
+        seat, free = self.to_act, free_melds(self.rules)
+        if seat not in self.down and (not free or self.rules["layoff_needs_own_meld"]):
             return found
-        if self.laid and not self.rules["same_turn_layoff"]:
+        if self.laid and not free and not self.rules["same_turn_layoff"]:
             return found
         if self.rules["final_discard"] and len(self.hands[seat]) == 1:
             return found
@@ -305,8 +343,11 @@ class ReferenceTable:
         if text not in self.legal():
             raise ValueError(f"{text!r} is not legal for seat {self.to_act} (phase {self.phase})")
         forming = self.needs_restock(text)
-        if restock is not None and (forming is None or not same_cards(restock, forming)):
-            raise ValueError(f"{text!r}: not the cards of a new stock: {restock}")
+        if restock is not None:
+            if forming is None or not same_cards(restock, forming):
+                raise ValueError(f"{text!r}: not the cards of a new stock: {restock}")
+            if self.turned_over() and restock != forming:
+                raise ValueError(f"{text!r}: the pile is turned over unshuffled: {restock}")
         word, *rest = text.split(" ", 1)
         if word == "pass":
             self.passed.append(self.to_act)
@@ -329,22 +370,26 @@ class ReferenceTable:
         """Put a card in a hand."""
         self.hands[seat] = in_print_order(self.rules, [*self.hands[seat], card])
 
-    def _from_stock(self, restock: list[str] | None) -> str:
-        """The next stock card; an empty stock is first formed anew from the cards below the top discard."""
+    def _from_stock(self, restock: list[str] | None, buying: bool) -> str:
+        """The next stock card; an empty stock is first formed anew from the discards."""
         if not self.stock:
-            new = list(restock) if restock is not None else self.discards[:-1]
-            if restock is None:
+            new = self._new_stock(buying)
+            self.discards = self.discards[len(new) :]
+            if restock is not None:
+                new = list(restock)
+            elif not self.turned_over():
                 self._random.shuffle(new)
             self.stock = new[::-1]
-            self.discards = self.discards[-1:]
             self.reshuffles += 1
+            if not self.discards:
+                self.discarder = None
         return self.stock.pop()
 
     def _buy(self, restock: list[str] | None) -> None:
         """The extra cards, while the bought card still lies on top; then that card; then a fresh pass."""
         buyer = self.to_act
         for _ in range(self.rules["buy_extra"]):
-            self._give(buyer, self._from_stock(restock))
+            self._give(buyer, self._from_stock(restock, buying=True))
         self._give(buyer, self.discards.pop())
         self.buys[buyer] += 1
         self.discarder = None
@@ -364,7 +409,7 @@ class ReferenceTable:
         if not self.stock and self.barred():
             self._finish("blocked")
             return
-        self._give(self.turn, self._from_stock(restock))
+        self._give(self.turn, self._from_stock(restock, buying=False))
         self._drawn()
 
     def _drawn(self) -> None:
@@ -375,17 +420,18 @@ class ReferenceTable:
         self.phase = "play"
 
     def _lay(self, text: str) -> None:
-        """A meld of the contract; with the last one the player is down."""
+        """A meld of the contract; with the last one the player is down. Where melds are free one is enough."""
         seat = self.to_act
         meld = parse_meld(self.rules, text, seat)
         self.hands[seat] = without(self.hands[seat], meld.cards)
         self.laid.append(len(self.melds))
         self.melds.append(meld)
         self._melded(meld.cards)
-        missing = self.lay_down()
-        if missing.groups + missing.runs:
-            self.phase = "laying"
-            return
+        if not free_melds(self.rules):
+            missing = self.lay_down()
+            if missing.groups + missing.runs:
+                self.phase = "laying"
+                return
         self.phase = "play"
         self.down.add(seat)
         if not self.hands[seat]:
@@ -431,8 +477,12 @@ class ReferenceTable:
         self._open_window()
 
     def _finish(self, end: str) -> None:
-        """The round is over: everybody scores the hand, which is nothing for who is out."""
+        """The round is over: somebody is out, or nobody is."""
         self.phase = "over"
         self.end = end
-        self.points = [hand_points(self.rules, hand) for hand in self.hands]
+        hands = [hand_points(self.rules, hand) for hand in self.hands]
+        if end == "out":
+            self.points = points_when_out(self.rules, hands, self.to_act, self.to_act not in self.acted)
+        else:
+            self.points = points_when_blocked(self.rules, hands)
         self._legal = None
