@@ -13,13 +13,16 @@ import numpy as np
 import pytest
 
 from rummy_env import basic_v0
+from rummy_env.analysis import completes_meld
 from rummy_env.cards import KIND_TEXTS, NUM_RANKS, WILD, cards_text, parse_cards
+from rummy_env.engine.tables import compile_tables
 from rummy_env.game import Game
 from rummy_env.gym_env import RummyEnv
 from rummy_env.learners import LearnerTables
 from rummy_env.melds import catalogue, pack_of
 from rummy_env.moves import MoveType, move_table
 from rummy_env.observation import decode, layout
+from rummy_env.players.base import make_player
 from rummy_env.rules import Rules, preset
 from tests.faces import eager
 from tests.test_basic_game import takes
@@ -141,8 +144,15 @@ def test_plain_counts_give_the_same(name: str) -> None:
         offs = [move for move in table if move.cards == (top,) and MoveType.OFF_GROUP <= move.type <= MoveType.OFF_HIGH]
         accepted = any(takes(game, 0, move) for move in offs)
         assert found["discard_accepted"] == ({"card": 1} if accepted else {}), position
+        counts = np.bincount(dealt[:size], minlength=WILD + 1).astype(np.int8)
+        if hand[WILD] < size:
+            fits = any(top in meld.cards and not Counter(meld.cards) - hand - Counter([top]) for meld in melds)
+            assert completes_meld(compile_tables(rules), counts, top) == fits, position
+            seen["completes"] += fits
         seen.update((f"now {now}", f"nearer {then < now}", f"accepted {accepted}"))
-    assert seen["now 1"] > 10 and seen["now 2"] > 3 and seen["nearer True"] > 3 and seen["accepted True"] > 1, seen
+    assert (
+        seen["now 1"] > 10 and seen["now 2"] > 3 and seen["nearer True"] > 3 and seen["accepted True"] > 1 < seen["completes"]
+    ), seen
 
 
 def test_the_meaning_of_the_blocks_is_that_of_free_melds() -> None:
@@ -208,3 +218,31 @@ def test_the_plain_counts_themselves() -> None:
     assert plain_distance(BASIC, hand) == 1 and set(plain_needed(BASIC, hand)) == {"3c", "4c", "9d", "9h"}
     assert plain_distance(BASIC, Counter(parse_cards("3c 3d 3h"))) == 0
     assert plain_distance(BASIC.replace(jokers=2), Counter(parse_cards("3c **"))) == 1
+
+
+# The greedy player, which decides by these
+
+TABLE_NINES: dict[str, Any] = {"melds": [{"owner": 1, "meld": "G9 9c9d9h"}], "down": [1]}
+GREEDY: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
+    ("it takes what completes a group", {}, {"hands": ["7c 7d Kh", "8s"], "discards": "7h"}, "take"),
+    ("it takes what completes a run", {}, {"hands": ["7c 9c Kh", "8s"], "discards": "8c"}, "take"),
+    ("it leaves what makes only a pair", {}, {"hands": ["7c 9d Kh", "8s"], "discards": "7h"}, "stock"),
+    ("it takes what it can lay off", {}, {"hands": ["3c Kh", "8s"], "discards": "9s", **TABLE_NINES}, "take"),
+    ("but not without a meld of its own where one is needed", {"layoff_needs_own_meld": True},
+     {"hands": ["3c Kh", "8s"], "discards": "9s", **TABLE_NINES}, "stock"),
+    ("nor on melds of others where they are closed", {"layoff_own_only": True},
+     {"hands": ["3c Kh", "8s"], "discards": "9s", **TABLE_NINES}, "stock"),
+    ("where declining would block the deal it takes", {"stock_out": "end"},
+     {"hands": ["3c Kh", "8s"], "discards": "9s", "stock": ""}, "take"),
+    ("it lays the dearest meld", {}, {"phase": "play", "hands": ["3c 3d 3h Kc Kd Kh 4s", "8s"]}, "lay GK KcKdKh"),
+    ("it lays off", {}, {"phase": "play", "hands": ["9s Kh 4s", "8s"], **TABLE_NINES}, "off 9s G"),
+    ("it keeps pairs and neighbours", {}, {"phase": "play", "hands": ["Kc Kd Qh Jh 4s", "8s"]}, "discard 4s"),
+    ("else it throws the dearest card", {}, {"phase": "play", "hands": ["Kc Kd Qh Jh", "8s"]}, "discard Kc"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("overrides", "fields", "move"), [row[1:] for row in GREEDY], ids=[row[0] for row in GREEDY])
+def test_greedy(overrides: dict[str, Any], fields: dict[str, Any], move: str) -> None:
+    phase = {"phase": "draw", "stock": "6s 5d", "discards": "2h", "turns": [1, 1]}
+    game = Game.from_position({"rules": "basic", "overrides": overrides, "to_act": 0, **phase, **fields})
+    assert game.table.text(make_player("greedy", game.rules).act(game.view(0), game.mask())) == move
