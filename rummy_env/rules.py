@@ -132,7 +132,7 @@ class Rules:
     # Rounds (international.md, A game; fields.md)
     contracts: tuple[tuple[int, int], ...] | None = CONTRACTS  # (groups, runs); null: melds are free
     rounds: tuple[int, ...] | None = None  # those played, in order, from 1; null: all
-    deal: tuple[int, ...] | Mapping[int, int] = DEALS["books"]  # by round; free melds: by players
+    deal: tuple[int, ...] | Mapping[int, int] = DEALS["books"]  # by round, or by players; free melds: by players
     points: Mapping[str, int | None] = _POINTS  # by rank and "wild"; A null: see `card_points`
     # Buying (international.md, The buy window)
     max_buys: int | None = None  # per player and round; 0: no buy windows
@@ -205,9 +205,7 @@ class Rules:
             for name in ("game_end", "max_deals"):
                 if getattr(self, name) is not None:
                     raise ValueError(f"{name} must be null where contracts are given")
-            if isinstance(self.deal, Mapping):
-                raise ValueError("deal must be a list of cards per round where contracts are given")
-            if len(self.deal) != len(self.contracts):
+            if not isinstance(self.deal, Mapping) and len(self.deal) != len(self.contracts):
                 raise ValueError(f"deal has {len(self.deal)} rounds but contracts has {len(self.contracts)}")
             if (number := max(self.rounds or (1,))) > len(self.contracts):
                 raise ValueError(f"rounds names {number}, contracts has only {len(self.contracts)} rounds")
@@ -317,7 +315,7 @@ class Rules:
         return 4 if self.group_max is None and self.decks == 1 else self.group_max
 
     def cards_dealt(self, round_number: int, players: int) -> int:
-        """Cards dealt to each player in that round, from 1; where melds are free every deal is alike.
+        """Cards dealt to each player in that round, from 1; where they go by players every deal is alike.
 
         Raises ValueError for a number of players or a round that the rules do not have.
         """
@@ -672,14 +670,16 @@ def _describe(r: Rules) -> Iterator[str]:
     yield f"In a meld as laid: least naturals: {r.min_naturals}; most wilds: {_count(r.max_wilds, 'wild')}."
     if isinstance(r.deal, Mapping):
         yield "Cards dealt: " + ", ".join(f"{cards} with {n} players" for n, cards in r.deal.items()) + "."
+    if r.contracts is None:
         since = "after a meld of one's own" if r.layoff_needs_own_meld else "before a meld of one's own too"
         yield f"Most new melds in a turn: {_count(r.melds_per_turn, 'meld')}."
     else:
         for number in r.sequence:
-            groups, runs = (r.contracts or ())[number - 1]
+            groups, runs = r.contracts[number - 1]
             parts = [_count(n, word) for n, word in ((groups, "group"), (runs, "run")) if n]
             size = groups * r.group_size + runs * r.run_length
-            yield f"Round {number}: {' and '.join(parts)} ({size} cards), {r.deal[number - 1]} cards dealt"
+            dealt = "" if isinstance(r.deal, Mapping) else f", {r.deal[number - 1]} cards dealt"
+            yield f"Round {number}: {' and '.join(parts)} ({size} cards){dealt}"
         since = "in the turn of laying down or later" if r.same_turn_layoff else "in turns after laying down"
         if r.distinct_groups:
             yield "The groups of one contract differ in rank."

@@ -497,7 +497,7 @@ REFUSED = [
     ("international", {"contracts": None}, "game_end must be"),
     ("basic", {"deal": [7]}, "deal must be a map from players to cards where contracts is null"),
     ("basic", {"deal": "books"}, "deal must be a map from players to cards where contracts is null"),
-    ("international", {"deal": {2: 10}}, "deal must be a list of cards per round where contracts are given"),
+    ("international", {"deal": {2: 10}}, "deal says nothing for 3 players (players_min 2, players_max 6)"),
     ("basic", {"deal": {2: 10}}, "deal says nothing for 3 players (players_min 2, players_max 6)"),
     (
         "basic",
