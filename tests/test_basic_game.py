@@ -313,7 +313,7 @@ def is_true(game: Game, move: Move, why: str) -> bool:
     if "(min_naturals)" in why:
         return move.meld is not None and len(move.cards) - move.meld.wilds < game.rules.min_naturals
     if "taken from the pile" in why:
-        return game.position()["taken"] == move.text.removeprefix("discard ") and hand.sum() > hand[move.cards[0]]
+        return bool(game.position()["taken"] == move.text.removeprefix("discard ") and hand.sum() > hand[move.cards[0]])
     if "meld on the table takes" in why:
         return not any(takes(game, index, move) for index in range(len(melds)))
     if "has drawn" in why:
@@ -335,7 +335,7 @@ def test_every_reason_in_play_is_true(name: str, players: int, overrides: dict[s
         game = Game(name, players, seed=seed, overrides=overrides)
         while not game.over and game.round_number == 1:
             held = game.state.hand[game.seat].astype(int)
-            refused = [id_ for id_ in np.flatnonzero(game.mask() == 0) if id_ > 1]
+            refused = [id_ for id_ in np.flatnonzero(game.mask() == 0).tolist() if id_ > 1]
             own = [
                 id_ for id_ in refused if all(held[kind] >= game.table[id_].cards.count(kind) for kind in game.table[id_].cards)
             ]
