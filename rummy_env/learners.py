@@ -156,8 +156,9 @@ def _check_rounds(rules: Rules, rounds: object) -> tuple[np.ndarray, bool]:
     sequence = rules.sequence
     if isinstance(rounds, (list, tuple)) and rounds and all(type(one) is int and one in sequence for one in rounds):
         return np.array([sequence.index(number) for number in rounds], np.int64), False
-    listed = f", 'all' or a list out of {list(sequence)}" if sequence else " (one deal) or 'all'"
-    raise ValueError(f"rounds must be 'random'{listed}, not {rounds!r}")
+    if rules.contracts is None:
+        raise ValueError(f"rounds must be 'random' (one deal) or 'all' where contracts is null, not {rounds!r}")
+    raise ValueError(f"rounds must be 'random', 'all' or a list out of {list(sequence)}, not {rounds!r}")
 
 
 class LearnerTables:

@@ -7,6 +7,7 @@ page of Basic Rummy.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import gymnasium
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from rummy_env import basic_v0
+from rummy_env.cards import KIND_TEXTS
 from rummy_env.engine.tables import compile_tables
 from rummy_env.game import Game
 from rummy_env.gym_env import RummyEnv
@@ -332,8 +334,68 @@ NO_ROOM = (
 @pytest.mark.parametrize("face", FACES)
 def test_what_cannot_be_played_is_named(face: str) -> None:
     """Single rounds are for contracts; more melds than a table has room for."""
-    rounds = r"^rounds must be (null where contracts is null: melds are free|'random' \(one deal\) or 'all', not \[1\])"
+    rounds = r"^rounds must be (null where contracts is null|'random' \(one deal\) or 'all' where contracts is null, not \[1\])"
     with pytest.raises(ValueError, match=rounds):
         FACES[face](rounds=[1])
     with pytest.raises(ValueError, match=NO_ROOM):
         FACES[face](overrides={"group_size": 2, "decks": 2})
+
+
+# What is shown
+
+
+def test_the_history_shows_the_moves() -> None:
+    """Who, what and with which cards, newest first; without buying the numbers of moves begin with the melds."""
+    env, random = raw_env(players=3, rounds="random", features="history"), np.random.default_rng(0)
+    env.reset(seed=2)
+    moves: list[tuple[int, Any]] = []
+    types = set()
+    while not any(env.terminations.values()):
+        agent = env.agent_selection
+        for seat in range(3):
+            found = decode(BASIC, env.observe(f"player_{seat}")["observation"], ("history",))
+            for back, (actor, move) in enumerate(moves[:-33:-1]):
+                cards = Counter(KIND_TEXTS[kind] for kind in move.cards)
+                assert found[f"history_{back}"] == {f"seat {(actor - seat) % 3}": 1, move.type.name.lower(): 1, **cards}
+        action = eager(env.last()[0]["action_mask"], random, BASIC)
+        moves.append((int(agent[-1]), TABLE[action]))
+        types.add(TABLE[action].type.name)
+        env.step(action)
+    assert types >= {"STOCK", "TAKE", "LAY", "DISCARD"}
+
+
+def test_the_next_cards_are_shown_once_the_pile_was_turned_over() -> None:
+    """To everybody, in order; and what is drawn from them is known to be in that hand."""
+    env = raw_env(players=2, rounds="random")
+    position = {
+        "rules": "basic", "to_act": 0, "phase": "draw", "hands": ["3c 8d", "Kd"], "discards": "9s 4h 7c 2s 2d", "turns": [4, 4],
+    }  # fmt: skip
+    env.reset(options={"position": position})
+    for agent in env.agents:
+        shown = decode(BASIC, env.observe(agent)["observation"])
+        assert "stock_0" not in shown and shown["discard_0"] == {"2d": 1}
+    env.step(TABLE.id("stock"))
+    for seat, agent in enumerate(env.agents):
+        shown = decode(BASIC, env.observe(agent)["observation"])
+        assert [shown[f"stock_{place}"] for place in range(3)] == [{"4h": 1}, {"7c": 1}, {"2s": 1}]
+        assert shown[f"seat_{seat}_known"] == {"9s": 1} and shown["reshuffles"] == {"stocks": 1} and "discard_0" not in shown
+
+
+def test_the_table_as_text() -> None:
+    """The deal, whose turn it is, what lies there; no contract."""
+    env = raw_env(players=3, render_mode="ansi")
+    env.reset(options={"position": {**ENDING, "round": 4, "scores": [3, 60, 0]}})
+    lines = env.render().split("\n")
+    assert lines[0] == "Basic, deal 4. Dealer: player 1." and lines[1] == "Player 0 plays."
+    assert lines[2] == "Top discard: Qs. Discard pile: 2 cards. Stock: 2 cards."
+    assert lines[4].startswith("> player 0") and lines[4].endswith("3c 4c") and "down" in lines[4] and "score    3" in lines[4]
+    assert lines[5].endswith("8s") and "down" not in lines[5] and "score   60" in lines[5]
+    assert lines[-2:] == ["Melds of player 0:", "  G8 8c8d8h"]
+    for move in END[:2]:
+        env.step(TABLE.id(move))
+    assert env.render().split("\n")[1] == "Player 1 plays."
+    one = raw_env(players=3, render_mode="ansi", rounds="random")
+    one.reset(options={"position": ENDING})
+    for move in END:
+        one.step(TABLE.id(move))
+    assert one.render().split("\n")[:2] == ["Basic, deal 1. Dealer: player 1.", "The game is over."]

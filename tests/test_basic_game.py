@@ -34,6 +34,32 @@ def test_the_table_has_282_moves() -> None:
     assert counts == [1, 1, 0, 0, 13 * 4 + 11 * 4, 52, 40, 40, 52] and len(move_table(BASIC)) == 2 + 96 + 52 + 80 + 52 == 282
 
 
+SAME: list[dict[str, Any]] = [
+    {"melds_per_turn": None}, {"layoff_needs_own_meld": True}, {"going_rummy": "double"}, {"stock_out": "shuffle"},
+    {"final_discard": True}, {"scoring": "losers_penalty"}, {"redraw_ban": False}, {"max_wilds": 1}, {"min_naturals": 2},
+    {"group_max": 3}, {"points": {"A": 15}}, {"layoff_own_only": True}, {"game_end": {"deals": 1}},
+]  # fmt: skip
+OTHERS: list[tuple[dict[str, Any], int]] = [
+    ({"max_buys": 1}, 2),  # buy and pass
+    ({"ace": "high_or_low"}, 4 + 8),  # a run of three ends with the ace; two more places at either end
+    ({"ace": "corner"}, 8 + 24),  # a run begins, is extended downward and upward at any of 13 places
+    ({"decks": 2}, 13 * 12),  # groups with two cards of one suit and one of another
+    ({"run_length": 4}, -4 - 8),
+]
+
+
+def test_what_changes_the_table() -> None:
+    """The pack, the places of a run, the sizes of melds, and whether there is buying; no other house rule."""
+    found = move_table(BASIC).fingerprint
+    assert move_table(preset("block")).fingerprint == found
+    for overrides in SAME:
+        assert move_table(BASIC.replace(**overrides)).fingerprint == found, overrides
+    for overrides, more in OTHERS:
+        table = move_table(BASIC.replace(**overrides))
+        assert table.fingerprint != found and len(table) == 282 + more, overrides
+    assert [move_table(BASIC.replace(max_buys=1)).text(id_) for id_ in range(4)] == ["stock", "take", "buy", "pass"]
+
+
 @pytest.mark.parametrize("name", FREE)
 def test_every_meld_of_the_table_is_laid_by_its_own_move(name: str) -> None:
     """Whatever its number: without buying the first melds have those that buy and pass have with it."""
@@ -287,7 +313,7 @@ def is_true(game: Game, move: Move, why: str) -> bool:
     if "(min_naturals)" in why:
         return move.meld is not None and len(move.cards) - move.meld.wilds < game.rules.min_naturals
     if "taken from the pile" in why:
-        return game.position()["taken"] == move.text.removeprefix("discard ") and hand.sum() > hand[move.cards[0]]
+        return bool(game.position()["taken"] == move.text.removeprefix("discard ") and hand.sum() > hand[move.cards[0]])
     if "meld on the table takes" in why:
         return not any(takes(game, index, move) for index in range(len(melds)))
     if "has drawn" in why:
@@ -309,7 +335,7 @@ def test_every_reason_in_play_is_true(name: str, players: int, overrides: dict[s
         game = Game(name, players, seed=seed, overrides=overrides)
         while not game.over and game.round_number == 1:
             held = game.state.hand[game.seat].astype(int)
-            refused = [id_ for id_ in np.flatnonzero(game.mask() == 0) if id_ > 1]
+            refused = [id_ for id_ in np.flatnonzero(game.mask() == 0).tolist() if id_ > 1]
             own = [
                 id_ for id_ in refused if all(held[kind] >= game.table[id_].cards.count(kind) for kind in game.table[id_].cards)
             ]

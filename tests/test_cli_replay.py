@@ -96,6 +96,29 @@ def test_a_game_from_a_position(capsys: Captured, file: Path) -> None:
     )
 
 
+def test_a_game_of_basic(capsys: Captured, tmp_path: Path) -> None:
+    """Deals instead of rounds and contracts; every one ends with its points; piles that are turned over are told."""
+    record = play_on(Game("basic", players=2, seed=5, overrides={"max_deals": 3}), "late", 5).record()
+    path = tmp_path / "basic.jsonl"
+    write_records(path, [record])
+    code, out, err = run(capsys, path)
+    assert (code, err) == (0, "") and restocks(record)
+    shown = re.findall(r"^(\d) player_\d: (.+)$", out, re.MULTILINE)
+    assert [f"{seat} {move}" for seat, move in shown] == moves_of(record)
+    lines = [line.removeprefix("* restock ") for one in record["rounds"] for line in one["moves"] if line.startswith("*")]
+    assert re.findall(r"^A new stock, in drawing order: (.+)$", out, re.MULTILINE) == lines
+    ends = {"out": r"Player \d is out\.", "turn_limit": r"The turn limit is reached\."}
+    for number, one in enumerate(record["rounds"], start=1):
+        points = ", ".join(f"player {seat} {gained}" for seat, gained in enumerate(one["points"]))
+        assert re.search(rf"^Basic, deal {number}\. Dealer.*\n{ends[one['end']]} Points: {points}\.\n", out, re.MULTILINE)
+    assert "contract" not in out and "group" not in out
+    assert [int(score) for score in re.findall(r"score +(-?\d+)", out)[-2:]] == record["scores"]
+    code, out, _ = run(capsys, path, "--json", "--round", "2")
+    steps = [json.loads(line) for line in out.splitlines()]
+    assert code == 0 and {step["round"] for step in steps} == {2} and steps[-1]["end"] == record["rounds"][1]["end"]
+    assert all(Game.from_position(step["position"]).position() == step["position"] for step in steps[:-1])
+
+
 def test_one_round(capsys: Captured, file: Path, records: list[dict[str, Any]]) -> None:
     code, out, _ = run(capsys, file, "--round", "3")
     shown = re.findall(r"^(\d) (?:ann|bo|cy): (.+)$", out, re.MULTILINE)

@@ -56,7 +56,7 @@ GAMES: dict[str, dict[str, Any]] = {
     "basic, two deals": {"rules": "basic", "players": 3, "overrides": {"game_end": {"deals": 2}, "max_turns": 5}},
     "basic, buying": {"rules": "basic", "players": 3, "overrides": {**ONE_DEAL, "max_turns": 8, "max_buys": 9, "buy_extra": 2}},
     "basic_modern": {"rules": "basic_modern", "overrides": {**ONE_DEAL, "max_turns": 24}, "dealer": 1},
-    "block": {"rules": "block", "overrides": ONE_DEAL},
+    "block": {"rules": "block", "players": 4, "overrides": {**ONE_DEAL, "max_turns": 14}},
 }
 
 
@@ -151,7 +151,7 @@ def test_chance_is_what_is_hidden(name: str) -> None:
     game = game_of(name)
     pack = Counter({kind: int(count) for kind, count in enumerate(game.tables.copies) if count})
     seen: Counter[str] = Counter()
-    for state in playouts(game, 300 if name == "tiny, extra cards" else 20):
+    for state in playouts(game, 300 if name == "tiny, extra cards" else 20 if game.rules.contracts else 5):
         if not state.is_chance_node():
             continue
         outcomes = dict(state.chance_outcomes())
@@ -277,7 +277,7 @@ def test_information_states_are_what_a_seat_has_seen(name: str) -> None:
     texts: dict[tuple[int, int], str] = {}
     again = 0
     sequences: list[int] = []
-    for state in playouts(game, 800 if "tiny" in name else 10):
+    for state in playouts(game, 800 if "tiny" in name else 10 if game.rules.contracts else 4):
         if not state.history():
             sequences = [seat for seat in range(game.num_players())]
         if state.is_chance_node() or state.is_terminal():
@@ -341,7 +341,8 @@ def test_returns_are_the_points_of_the_rounds(name: str) -> None:
     """Zero-sum, within the bounds, and the sum of what the engine's reward pays for each round."""
     game = game_of(name)
     paid, done, ends = np.zeros(game.num_players()), 0, 0
-    for state in playouts(game, 20):
+    games = 20 if game.rules.contracts else 6
+    for state in playouts(game, games):
         table = state._states[0]
         if not state.history():
             paid[:], done = 0, 0
@@ -356,7 +357,7 @@ def test_returns_are_the_points_of_the_rounds(name: str) -> None:
         assert state.returns() == pytest.approx(paid) and sum(state.returns()) == pytest.approx(0)
         assert game.min_utility() <= min(state.returns()) and max(state.returns()) <= game.max_utility()
         assert len(state.history()) <= game.max_history_length()
-    assert ends == 20 and done == game.rules.game_rounds
+    assert ends == games and done == game.rules.game_rounds
 
 
 @pytest.mark.parametrize(("overrides", "gained"), [

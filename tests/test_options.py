@@ -13,7 +13,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 from pettingzoo.test import api_test
 
-from rummy_env import international_v0
+from rummy_env import basic_v0, international_v0
 from rummy_env.cards import KIND_TEXTS, WILD
 from rummy_env.engine.apply import NO_ORDER, apply
 from rummy_env.engine.legal import legal
@@ -32,6 +32,7 @@ from tests.test_information import rearranged
 
 RULES = preset("international")
 SHORT = RULES.replace(max_turns=5)
+BASIC = preset("basic")
 BOTH = ("analysis", "history")
 
 
@@ -335,9 +336,10 @@ PAIR = ("float32", "uint8")
 
 
 @pytest.mark.parametrize("features", [[], list(BOTH)], ids=["plain", "all features"])
-def test_uint8_in_learner_tables(features: list[str]) -> None:
-    scales = layout(RULES, tuple(features)).scales
-    pair = [LearnerTables(RULES, 5, [2, 3], seed=3, features=features, obs_dtype=name) for name in PAIR]
+@pytest.mark.parametrize("rules", [RULES, BASIC], ids=["international", "basic"])
+def test_uint8_in_learner_tables(rules: Rules, features: list[str]) -> None:
+    scales = layout(rules, tuple(features)).scales
+    pair = [LearnerTables(rules, 5, [2, 3], seed=3, features=features, obs_dtype=name) for name in PAIR]
     rng, ends = np.random.default_rng(0), 0
     for tables in pair:
         tables.reset()
@@ -346,7 +348,7 @@ def test_uint8_in_learner_tables(features: list[str]) -> None:
         assert two.observations.dtype == two.finals.dtype == np.uint8
         assert same_numbers(two.observations, one.observations, scales)
         assert np.array_equal(one.masks, two.masks) and np.array_equal(one.states, two.states)
-        moves = np.array([eager(mask, rng) for mask in one.masks])
+        moves = np.array([eager(mask, rng, rules) for mask in one.masks])
         for tables in pair:
             tables.step(moves)
         assert np.array_equal(one.rewards, two.rewards) and np.array_equal(one.dones, two.dones)
@@ -401,11 +403,12 @@ def test_uint8_in_the_aec_environment() -> None:
 
 
 @pytest.mark.parametrize("features", [(), BOTH], ids=["plain", "all features"])
-def test_the_libraries_accept_it(features: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    name = "rummy_env/International-v0"
+@pytest.mark.parametrize("game", ["international", "basic"])
+def test_the_libraries_accept_it(game: str, features: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    name, module = f"rummy_env/{game.capitalize()}-v0", {"international": international_v0, "basic": basic_v0}[game]
     gymnasium_check(gymnasium.make(name, players=3, obs_dtype="uint8", features=features, lay_order="ascending").unwrapped)
     gymnasium_check(gymnasium.make(name, players=2, shaping="distance", gamma=0.99, features=features).unwrapped)
-    api_test(international_v0.env(players=3, obs_dtype="uint8", features=features, lay_order="ascending"), num_cycles=80)
+    api_test(module.env(players=3, obs_dtype="uint8", features=features, lay_order="ascending"), num_cycles=80)
     assert "Passed API test" in capsys.readouterr().out
 
 
