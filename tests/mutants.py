@@ -232,6 +232,7 @@ class Copy:
             if compiled:
                 changed = self.cache / f"kernels-{kernel.sources_hash()}"
                 stale = callers(self.folder, mutant.function)
+                shutil.rmtree(changed, ignore_errors=True)  # a run that was ended may have left it
                 shutil.copytree(self.warm, changed, ignore=lambda _, names: [n for n in names if kernel_of(n) in stale])
             failures = (self.failure(command, compiled, limit) for command in commands(mutant.file, compiled))
             return next(filter(None, failures), None)
