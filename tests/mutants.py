@@ -173,7 +173,7 @@ def commands(file: str, compiled: bool) -> list[list[str]]:
     name = Path(file).stem
     pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
     if compiled:
-        return [[*pytest, DIGEST, *NEAREST.get(name, PLAY)]]
+        return [[*pytest, DIGEST], [*pytest, *NEAREST.get(name, PLAY)]]  # in one command a file named too would run as a whole
     positions = [[sys.executable, "-c", CHECK_POSITIONS]] if name not in WITHOUT_POSITIONS else []
     return [[*pytest, *BY_HAND], *positions] if name == "melds" else positions
 
@@ -232,6 +232,7 @@ class Copy:
             if compiled:
                 changed = self.cache / f"kernels-{kernel.sources_hash()}"
                 stale = callers(self.folder, mutant.function)
+                shutil.rmtree(changed, ignore_errors=True)  # a run that was ended may have left it
                 shutil.copytree(self.warm, changed, ignore=lambda _, names: [n for n in names if kernel_of(n) in stale])
             failures = (self.failure(command, compiled, limit) for command in commands(mutant.file, compiled))
             return next(filter(None, failures), None)
@@ -287,7 +288,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 left = [mutant for mutant in sample if report.get(mutant.name, {}).get("left", True) is True]
                 left = [mutant for mutant in left if mutant.name not in report or compiled]
                 task = progress.add_task("compiled" if compiled else "positions", total=len(left))
-                if compiled and left and (failed := copy.failure(WARM, True, options.limit)):
+                if compiled and left and not copy.warm.exists() and (failed := copy.failure(WARM, True, options.limit)):
                     console.print(f"a test fails without any change: {failed}", highlight=False, markup=False)
                     return 1
                 for mutant in left:
