@@ -7,7 +7,7 @@ whole packs every fact that a drawn State must keep is checked over play of all 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations, permutations, product
 from math import factorial
 from typing import Any
@@ -26,6 +26,7 @@ from rummy_env.engine.state import DRAW, LAYING, OVER, PLAY, WINDOW, new_states,
 from rummy_env.engine.tables import PASS_MOVE, STOCK_MOVE, Tables, compile_tables
 from rummy_env.engine.view import view
 from rummy_env.game import Game
+from rummy_env.moves import MoveType
 from rummy_env.rules import Rules, preset
 from tests.playing import STYLES, Driver, played
 from tests.test_information import rearranged, seen_mask, seen_view
@@ -64,9 +65,11 @@ def arrangements(
 
     Which physical copies those are is part of a way. Of each kind the first `pool` copies went into the stock when it was
     last formed. `pool`, `limits` and `rest` leave out the facts that the stock comes from these, that no seat holds more of
-    them than it has drawn, and that who is laying holds the rest of the contract.
+    them than it has drawn, and that who is laying holds the rest of the contract. A stock that was turned over lies as it is.
     """
     hands, stock = outcome(state, seat)
+    open_stock = stock if state.stock_public else None
+    stock = () if state.stock_public else stock
     unseen = Counter(kind for part in (*hands, stock) for kind in part)
     choices = [
         combinations([(kind, copy) for copy in range(int(tables.copies[kind]))], unseen[kind]) for kind in sorted(unseen)
@@ -84,6 +87,8 @@ def arrangements(
             if rest and state.phase == LAYING and not holds_pair(state, shown):
                 continue
             found[shown, tuple(sorted(kind for kind, _ in left))] += factorial(len(left))
+    if open_stock is not None:
+        return Counter({(hands, open_stock): count for (hands, _), count in found.items()})
     return Counter({
         (hands, order): count // len(orders)
         for (hands, stock), count in found.items()
@@ -132,6 +137,16 @@ PACKS: dict[str, Rules] = {
     "melds": tiny(decks=2, ranks=("3", "4"), contracts=((1, 0),), deal=(3,), jokers=2),
     "half laid": tiny(decks=2, ranks=("3", "4", "5", "6"), suits=("c",), contracts=((2, 0),), deal=(3,), jokers=2),
 }  # fmt: skip
+BASIC: dict[str, Any] = {
+    "contracts": None, "deal": {3: 2}, "players_min": 3, "players_max": 3, "game_end": {"deals": 1}, "decks": 2,
+    "ranks": ("3", "4", "5", "6", "7"), "suits": ("c",), "scoring": "winner_takes_sum",
+}  # fmt: skip
+PACKS |= {
+    "turned over": tiny(**BASIC, stock_out="turn_over", group_size=4, run_length=4),
+    "turned over, melds": tiny(**{**BASIC, "deal": {3: 3}, "max_buys": 1}, jokers=3, stock_out="turn_over", run_length=3),
+    "shuffled": tiny(**BASIC, stock_out="shuffle", group_size=4, run_length=4),
+    "shuffled, melds": tiny(**{**BASIC, "deal": {3: 2}}, jokers=2, stock_out="shuffle", run_length=3),
+}  # fmt: skip
 
 
 def met(situation: str, tables: Tables, state: Any, seat: int) -> bool:
@@ -141,6 +156,10 @@ def met(situation: str, tables: Tables, state: Any, seat: int) -> bool:
         if state.phase != LAYING or state.to_act == seat:
             return False
         return 3 < len(arrangements(tables, state, seat)) < len(arrangements(tables, state, seat, rest=False))
+    if situation == "turned over":  # and that the others have both known and hidden cards
+        if not state.stock_public or not state.num_stock or not all(hidden_kinds(state, other) for other in others):
+            return False
+        return len(arrangements(tables, state, seat)) > 2
     if state.phase == LAYING or len(set(hidden_kinds(state, others[0]))) < 2:
         return False
     if situation == "deal":
@@ -228,6 +247,11 @@ CASES = [
     *(("wilds", "unsure wilds", number) for number in (0, 1, 2)),
     *(("melds", situation, number) for situation in ("melds", "melds, new stock") for number in (0, 1)),
     *(("half laid", "half laid", number) for number in (0, 1)),
+    *((pack, "turned over", number) for pack in ("turned over", "turned over, melds") for number in (0, 1, 2)),
+    *(("turned over", situation, number) for situation in ("deal", "known cards") for number in (0, 1)),
+    *(("shuffled", situation, number) for situation in ("deal", "known cards", "pool") for number in (0, 1)),
+    *(("shuffled", situation, 0) for situation in ("limits", "unsure copies")),
+    *(("shuffled, melds", situation, 0) for situation in ("melds", "melds, new stock")),
 ]  # fmt: skip
 
 
@@ -293,7 +317,8 @@ class Drawer(Driver):
         move = super().choose()
         if self.mask[STOCK_MOVE] and self.rng.random() < 0.9:
             return STOCK_MOVE
-        return PASS_MOVE if self.mask[PASS_MOVE] and self.rng.random() < 0.9 else move
+        passes = self.tables.move_type[PASS_MOVE] == MoveType.PASS and self.mask[PASS_MOVE]
+        return PASS_MOVE if passes and self.rng.random() < 0.9 else move
 
 
 def positions(rules: Rules, players: int, seed: int) -> Iterator[tuple[int, Driver]]:
@@ -318,13 +343,46 @@ SETS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+BASIC_SETS: dict[str, dict[str, Any]] = {
+    "basic": {"name": "basic"},
+    "basic_modern": {"name": "basic_modern", "ranks": list("A2345678"), "deal": {2: 6, 3: 5, 4: 4, 5: 4, 6: 3}},
+    "switches": {
+        "name": "basic", "max_buys": None, "buy_extra": 2, "jokers": 4, "wild_rank": 2, "ace": "corner", "melds_per_turn": 2,
+        "deal": {2: 9, 3: 7, 4: 6, 5: 6, 6: 5},
+    },
+    "two packs": {"name": "basic", "decks": 2, "ranks": list("A23456"), "deal": {2: 9, 3: 7, 4: 6, 5: 6, 6: 5}},
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("overrides", SETS.values(), ids=SETS)
 def test_a_drawn_game_is_the_same_for_the_seat_that_knows_no_more(overrides: dict[str, Any]) -> None:
     """2 to 6 players, play of all styles: the View byte for byte, the mask, cards, hands, the stock and its pool."""
-    rules = preset("international").replace(**overrides)
+    seen = compare_drawn(preset("international").replace(**overrides), range(2, 7))
+    assert min(seen[f"phase {phase}"] for phase in (DRAW, PLAY, WINDOW)) > 150, seen
+    assert seen[f"phase {LAYING}"] > 10 and seen["reshuffled"] > 40 and seen["known"] > 200, seen
+    assert min(seen["not the true one"], seen["seeds differ"]) > 0.95 * seen["positions"], seen
+
+
+@pytest.mark.parametrize("overrides", BASIC_SETS.values(), ids=BASIC_SETS)
+def test_the_same_in_basic(overrides: dict[str, Any]) -> None:
+    """The same; where two play, a stock that was turned over leaves nothing to draw: all other cards are the other's."""
+    rules = preset(overrides["name"]).replace(**overrides)
+    seen = compare_drawn(rules, [3, 6])
+    assert min(seen[f"phase {phase}"] for phase in (DRAW, PLAY)) > 100, seen
+    assert seen["reshuffled"] > 40 and seen["known"] > 200 and seen["melds"] > 100, seen
+    assert (seen["public"] > 40) == (rules.stock_out == "turn_over"), seen
+    hidden = seen["positions"] - seen["public"]  # where few cards are hidden many draws hit the truth
+    assert min(seen["not the true one"], seen["seeds differ"]) > 0.95 * hidden, seen
+    assert seen["public"] == 0 or seen["public"] - seen["public, the true one"] > 20, seen
+    two = compare_drawn(rules, [2])
+    assert two["public"] == two["public, the true one"] and (two["public"] > 0) == (rules.stock_out == "turn_over"), two
+
+
+def compare_drawn(rules: Rules, tables_of: Iterable[int]) -> Counter[str]:
+    """Draw States for seats of tables of so many players, compare what they know, and count what was met."""
     rng = np.random.default_rng(3)
     seen: Counter[str] = Counter()
-    for players in range(2, 7):
+    for players in tables_of:
         for number, driver in positions(rules, players, 40 + players):
             state = driver.state
             seat = int(rng.integers(players)) if number % 8 else int(state.to_act)
@@ -340,9 +398,36 @@ def test_a_drawn_game_is_the_same_for_the_seat_that_knows_no_more(overrides: dic
             seen["known"] += bool(np.delete(state.known, seat, axis=0).any())
             seen["not the true one"] += outcome(states[0], seat) != outcome(state, seat)
             seen["seeds differ"] += outcome(states[0], seat) != outcome(another, seat)
-    assert min(seen[f"phase {phase}"] for phase in (DRAW, PLAY, WINDOW)) > 150, seen
-    assert seen[f"phase {LAYING}"] > 10 and seen["reshuffled"] > 40 and seen["known"] > 200, seen
-    assert min(seen["not the true one"], seen["seeds differ"]) > 0.95 * seen["positions"], seen
+            seen["melds"] += state.num_melds > 0
+            if state.stock_public and state.num_stock:
+                seen["public"] += 1
+                seen["public, the true one"] += outcome(states[0], seat) == outcome(state, seat)
+    return seen
+
+
+def test_a_position_after_a_turned_over_stock() -> None:
+    """Its stock is public, also where the position says no more than that one was formed: it lies as it does, and only the
+    others' hands are drawn, all ways to part their cards alike."""
+    position: dict[str, Any] = {
+        "rules": "basic", "hands": ["Ac 4d", "3c Ah", "2d 2c"], "to_act": 0, "phase": "draw", "stock": "3d 4c 3h",
+        "discards": "Ad 4h 2h", "reshuffles": 1,
+        "overrides": {
+            "ranks": list("A234"), "suits": ["c", "d", "h"], "deal": {"3": 2}, "players_min": 3, "players_max": 3,
+        },
+    }  # fmt: skip
+    game = Game.from_position(position)
+    for seat in range(3):
+        assert game.view(seat).stock_public and np.array_equal(game.view(seat).stock, game.state.stock)
+    counts: Counter[tuple[str, ...]] = Counter()
+    for seed in range(600):
+        other = game.determinize(0, seed).position()
+        assert {**other, "hands": 0} == {**game.position(), "hands": 0}
+        counts[tuple(other["hands"])] += 1
+        assert other["hands"][0] == "Ac 4d"
+    assert len(counts) == 6 and chisquare(list(counts.values())).pvalue > 1e-4  # 4 cards to two hands of two
+    hidden = Game.from_position({**position, "overrides": {**position["overrides"], "stock_out": "shuffle"}})
+    assert not hidden.view(0).stock_public and not hidden.view(0).stock.any()
+    assert len({hidden.determinize(0, seed).position()["stock"] for seed in range(30)}) > 20
 
 
 def play_to_the_end(tables: Tables, states: np.ndarray, seed: int) -> int:

@@ -58,9 +58,9 @@ BASIC_GAMES: tuple[tuple[dict[str, Any], int, str, int], ...] = (
     ),
     (
         {
-            "ace": "corner", "ranks": list("A23456"), "suits": ["c", "d"], "jokers": 4, "wild_rank": 2, "melds_per_turn": None,
-            "deal": {"2": 3, "3": 3}, "players_max": 3, "scoring": "losers_penalty", "stock_out": "shuffle", "max_recycles": 3,
-            "going_rummy": "plus_10", "game_end": {"deals": 5},
+            "ace": "corner", "ranks": list("A23456"), "suits": ["c", "d", "h"], "jokers": 1, "wild_rank": 2,
+            "melds_per_turn": None, "deal": {"2": 5, "3": 5}, "players_max": 3, "scoring": "losers_penalty",
+            "stock_out": "shuffle", "max_recycles": 3, "going_rummy": "plus_10", "game_end": {"deals": 5},
         },
         3, "random", 200,
     ),

@@ -71,7 +71,7 @@ def new_stock(record: Record) -> bool:
 
 def turned_over(record: Record) -> bool:
     """Whether ten cards and more were drawn after a pile was turned over, in a game that ended at its target."""
-    ended = max(record["scores"]) >= record["rules"]["game_end"]["target"]
+    ended = "target" in record["rules"]["game_end"] and max(record["scores"]) >= record["rules"]["game_end"]["target"]
     for one in record["rounds"]:
         lines = [line.split(" ", 1)[1] for line in one["moves"]]
         first = next((at for at, line in enumerate(lines) if line.startswith("restock ")), len(lines))
