@@ -508,7 +508,10 @@ def _draw_basic(chance: random.Random) -> Values:
     if most_turns < 50:
         found["max_turns"] = chance.randint(1, most_turns)
     if chance.random() < 0.2:
-        found.update(_draw_rounds(chance, {"run_length": 3, **found}), game_end=None, max_deals=None)
+        rounds = _draw_rounds(chance, {"run_length": 3, **found})
+        if chance.random() < 0.4:
+            del rounds["deal"]  # by players, in every round alike
+        found.update(rounds, game_end=None, max_deals=None)
     else:
         found["game_end"] = {"deals": chance.randint(1, 3)} if chance.random() < 0.5 else {"target": chance.randint(1, 60)}
         if "target" in found["game_end"]:

@@ -79,6 +79,8 @@ def parse_meld(rules: Rules, text: str, owner: int | None = None) -> Meld:
             raise ValueError(f"melds: {card!r} in {text!r} is no card of this pack")
     if cards and kind == "G" and len(name) == 1 and name in ranks:
         meld = make_group(rules, name, cards, owner)
+        if meld.cards != cards:
+            raise ValueError(f"melds: a group is written naturals by suit, then wilds, not {text!r}")
         fits = all(card == WILD or card[0] == name for card in cards)
     elif cards and kind == "R" and len(name) == 2 and name[0] in places_of(rules) and name[1] in suits:
         meld = make_run(rules, name, cards, owner)

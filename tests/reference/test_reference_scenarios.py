@@ -344,6 +344,7 @@ REFUSED_POSITIONS: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"ace": "high_or_low"}, {"melds": [{"owner": 0, "meld": "RKc KcAc2c"}], "down": [0]}, "RKc"),
     ({"ace": "corner", "decks": 2}, {"melds": [{"owner": 0, "meld": "RAc Ac2c3c4c5c6c7c8c9cTcJcQcKcAc"}], "down": [0]}, "RAc"),
     ({"jokers": 3}, {"melds": [{"owner": 0, "meld": "G6 6c6d6h6s**"}], "down": [0]}, "G6"),
+    ({"jokers": 3}, {"melds": [{"owner": 0, "meld": "G6 6s6c**"}], "down": [0]}, "by suit"),
     ({"wild_rank": 2}, {"melds": [{"owner": 0, "meld": "G2 ******"}], "down": [0]}, "G2"),
     ({"game_end": {"deals": 3}}, {"round": 4}, "round"),
     ({"max_deals": 2}, {"round": 3}, "round"),
