@@ -482,7 +482,8 @@ class ReferenceTable:
         self.end = end
         hands = [hand_points(self.rules, hand) for hand in self.hands]
         if end == "out":
-            self.points = points_when_out(self.rules, hands, self.to_act, self.to_act not in self.acted)
+            in_one_turn = self.acted_this_turn and self.to_act not in self.acted
+            self.points = points_when_out(self.rules, hands, self.to_act, in_one_turn)
         else:
             self.points = points_when_blocked(self.rules, hands)
         self._legal = None
