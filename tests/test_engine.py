@@ -318,17 +318,22 @@ def key_beginning_with(number: int) -> int:
     return (unshift(found, 30) - 0x9E3779B97F4A7C15) % whole
 
 
-@pytest.mark.parametrize(("number", "again"), [(0, True), (pow(3, -1, 2**32), False), (1, False), (2**32 - 1, False)])
-def test_one_of_all_numbers_is_too_many_for_three(number: int, again: bool) -> None:
-    """2**32 numbers leave one over when three results share them: the first is drawn again, and no other, not even the one
-    that is nearest to it."""
-    key = key_beginning_with(number << 32)
-    assert int(mix(np.uint64(key), np.uint64(0))) == number << 32
-    stream = np.array([key, 0], np.uint64)
-    found = below(stream, 3)
-    assert (int(stream[1]) > 1) == again
-    if not again:
-        assert found == number * 3 >> 32
+@pytest.mark.parametrize("bound", [3, 6, 104])
+def test_as_many_numbers_lead_to_every_result(bound: int) -> None:
+    """The 2**32 numbers are shared out in stretches of one result each. Where a stretch is one longer than the shortest, its
+    first number is drawn again; no other is, nor any of a shortest one."""
+    stretches = [range(-(-result * 2**32 // bound), -(-(result + 1) * 2**32 // bound)) for result in range(bound)]
+    fewest = 2**32 // bound
+    assert {len(stretch) for stretch in stretches} == {fewest, fewest + 1}
+    for result, stretch in enumerate(stretches):
+        for number in (stretch[0], stretch[1], stretch[-1]):
+            key = key_beginning_with(number << 32)
+            assert int(mix(np.uint64(key), np.uint64(0))) == number << 32
+            stream = np.array([key, 0], np.uint64)
+            found = below(stream, bound)
+            again = len(stretch) > fewest and number == stretch[0]
+            assert (int(stream[1]) > 1) == again, (result, number)
+            assert again or found == result
 
 
 # What a watcher notes down
