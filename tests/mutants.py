@@ -72,10 +72,9 @@ NEAREST = {
     "melds": ("tests/test_melds.py", *ORDERS, *PLAY),
 }
 """Compiled tests by file, after the digest; `PLAY` for the others."""
-WARM = [
-    sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", DIGEST, *BY_HAND, ORDERS[0], "tests/test_engine.py",
-]  # fmt: skip
-"""Run compiled without a change first: they fill the cache. That all tests pass is taken for granted."""
+PYTEST = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
+WARM = [*PYTEST, DIGEST, *BY_HAND, ORDERS[0], "tests/test_engine.py"]
+"""Run compiled without a change first, to fill the cache."""
 
 COMPARISONS: dict[type[ast.cmpop], Sequence[str]] = {
     ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="), ast.GtE: (">", "<"), ast.Eq: ("!=",), ast.NotEq: ("==",),
@@ -171,11 +170,10 @@ def chosen(number: int, seed: int) -> list[Mutant]:
 def commands(file: str, compiled: bool) -> list[list[str]]:
     """What is run for a mutant of a file, the quickest first."""
     name = Path(file).stem
-    pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
     if compiled:
-        return [[*pytest, DIGEST], [*pytest, *NEAREST.get(name, PLAY)]]  # in one command a file named too would run as a whole
+        return [[*PYTEST, DIGEST], [*PYTEST, *NEAREST.get(name, PLAY)]]  # in one command a file named too would run as a whole
     positions = [[sys.executable, "-c", CHECK_POSITIONS]] if name not in WITHOUT_POSITIONS else []
-    return [[*pytest, *BY_HAND], *positions] if name == "melds" else positions
+    return [[*PYTEST, *BY_HAND], *positions] if name == "melds" else positions
 
 
 def callers(folder: Path, function: str) -> set[str]:
@@ -282,18 +280,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report: dict[str, Any] = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with tempfile.TemporaryDirectory() as name, Progress(*columns, console=console) as progress:
-        copy = Copy(options.folder or Path(name))
+        copy, sound = Copy(options.folder or Path(name)), set[str]()
         try:
             for compiled in (False, True):
                 left = [mutant for mutant in sample if report.get(mutant.name, {}).get("left", True) is True]
                 left = [mutant for mutant in left if mutant.name not in report or compiled]
                 task = progress.add_task("compiled" if compiled else "positions", total=len(left))
-                if compiled and left and not copy.warm.exists() and (failed := copy.failure(WARM, True, options.limit)):
+                first = WARM if compiled else [sys.executable, "-c", CHECK_POSITIONS]
+                needed = bool(left) and not (compiled and copy.warm.exists())
+                if needed and (failed := copy.failure(first, compiled, options.limit)):
                     console.print(f"a test fails without any change: {failed}", highlight=False, markup=False)
                     return 1
                 for mutant in left:
                     started = time.monotonic()
                     killer = copy.killer(mutant, compiled, options.limit if compiled else options.limit / 4)
+                    if compiled and killer and killer.startswith("FAILED tests/") and killer not in sound:
+                        sound.add(killer)
+                        if copy.failure([*PYTEST, killer.removeprefix("FAILED ")], True, options.limit):
+                            console.print(f"fails without any change too: {killer}", highlight=False, markup=False)
+                            return 1
                     seconds = round(time.monotonic() - started) + report.get(mutant.name, {}).get("seconds", 0)
                     entry = {"killed_by": killer, "left": killer is None and not compiled, "seconds": seconds}
                     report[mutant.name] = {**asdict(mutant), **entry}
