@@ -52,6 +52,7 @@ from tests.soak import whole
 
 ROOT = Path(__file__).resolve().parents[1]
 RULES = preset("international")
+BASIC = ("basic", "basic_modern", "block")
 SECONDS = 10
 """A reader that takes longer hangs."""
 
@@ -174,22 +175,31 @@ def sample_games() -> tuple[Game, ...]:
     for number in range(8):
         setting = mixed_setting(number) if number else None
         rules = resolve_rules("international", setting.overrides if setting else None)
-        game = Game(rules, setting.players if setting else 3, number)
-        chance = random.Random(number)
-        for _ in range(40 + 12 * number):
-            moves = [move.text for move in game.moves()]
-            laid = [move for move in moves if move.startswith(("lay", "off"))]
-            if game.over:
-                break
-            game.play(chance.choice(laid or moves))
-        games.append(game)
+        games.append(_begun(Game(rules, setting.players if setting else 3, number), number))
+    for number in range(6):  # the presets of Basic, then rule sets with any of its switches
+        mixed = mixed_setting(number, "basic")
+        rules = preset(BASIC[number]) if number < len(BASIC) else resolve_rules("basic", mixed.overrides)
+        games.append(_begun(Game(rules, 3 if number < len(BASIC) else mixed.players, number), number))
     return tuple(games)
+
+
+def _begun(game: Game, number: int) -> Game:
+    """The game in the middle, or at its end, played by eager players."""
+    chance = random.Random(number)
+    for _ in range(40 + 12 * number):
+        moves = [move.text for move in game.moves()]
+        laid = [move for move in moves if move.startswith(("lay", "off"))]
+        if game.over:
+            break
+        game.play(chance.choice(laid or moves))
+    return game
 
 
 @cache
 def sample_positions() -> tuple[dict[str, Any], ...]:
-    """Positions of every phase, and one of the notation's page."""
+    """Positions of every phase, and in Basic with a stock turned over."""
     found = [game.position() for game in sample_games() if not game.over]
+    found += [_turned_over(seed) for seed in range(3)]
     for phase in ("window", "draw", "play", "laying"):
         for seed in range(20):
             driver = Driver(RULES.replace(jokers=8, max_turns=20), 3, seed, "eager")
@@ -206,11 +216,21 @@ def sample_positions() -> tuple[dict[str, Any], ...]:
     return tuple(found)
 
 
+def _turned_over(seed: int) -> dict[str, Any]:
+    """A position of Basic some draws after the pile was turned over."""
+    game = Game("basic", 3, seed)
+    while game.state.reshuffles == 0 or game.state.num_discards < 3:
+        moves = [move.text for move in game.moves()]
+        game.play(moves[0] if game.phase == "draw" else moves[-1])  # `stock`, and no meld
+    return game.position()
+
+
 @cache
 def sample_rules() -> tuple[dict[str, Any], ...]:
     """Rules as maps: whole ones, and only what differs."""
-    found: list[dict[str, Any]] = [preset(name).to_dict() for name in ("international", "basic", "block")]
+    found: list[dict[str, Any]] = [preset(name).to_dict() for name in ("international", *BASIC)]
     found += [mixed_setting(number).overrides for number in range(30)]
+    found += [{"preset": "basic", **mixed_setting(number, "basic").overrides} for number in range(15)]
     return (*found, {"preset": "basic", "max_buys": 2}, {"deal": "pagat", "points": "home"}, {"points": {"A": 20, 7: 5}})
 
 

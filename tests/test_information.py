@@ -123,7 +123,7 @@ BASIC_SETS: dict[str, tuple[str, dict[str, Any]]] = {
     }),
 }  # fmt: skip
 BASIC_MINIMUM = {
-    "window": 400, "draw": 1000, "play": 1000, "after a new stock": 500, "public stock": 500, "stock empty": 10,
+    "window": 250, "draw": 1000, "play": 1000, "after a new stock": 500, "public stock": 250, "stock empty": 10,
     "known cards in other hands": 1000, "taken": 200, "down": 300, "melded this turn": 50, "round ends": 5,
     "other hands change": 3000, "to act": 1500, "the next move": 2500, "a card of the public stock drawn": 50,
 }  # fmt: skip
@@ -282,7 +282,7 @@ def test_everybody_knows_the_order_of_a_stock_that_was_turned_over(players: int)
     """basic.md: the whole pile, its top included, is turned over unshuffled, the oldest discard is drawn first, everybody
     knows the order, and a card drawn is seen going into that hand. Before that the stock is hidden."""
     turned = drawn = 0
-    for driver in played(preset("basic"), players, 98, "random", 1500):
+    for driver in played(preset("basic"), players, 98, "random", 4000 if players == 2 else 1500):
         before = driver.states.copy()[0]
         own_views = [np.frombuffer(seen_view(driver.tables, before, seat), VIEW)[0] for seat in range(players)]
         for own in own_views:

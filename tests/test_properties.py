@@ -26,7 +26,7 @@ from rummy_env.melds import pack_of
 from rummy_env.moves import MoveType
 from rummy_env.position import meld_of
 from rummy_env.rewards import GAME_SCHEMES, ROUND_SCHEMES, utilities
-from tests.lockstep import mixed_setting
+from tests.lockstep import RULES, mixed_setting
 from tests.test_information import observer, rearranged
 
 WISHES = (MoveType.LAY, MoveType.OFF_GROUP, MoveType.OFF_LOW, MoveType.OFF_HIGH, MoveType.BUY, MoveType.TAKE, MoveType.STOCK)
@@ -39,18 +39,19 @@ numbers = st.integers(0, 2**32 - 1)
 
 
 class OneGame(RuleBasedStateMachine):
-    """A game under drawn rules, of 2 to 6 players."""
+    """A game under drawn rules of International or of Basic, of 2 to 6 players."""
 
     game: Game  # saved, restored, asked for what is illegal
     plain: Game  # plays the same moves and nothing else
 
-    @initialize(number=st.integers(0, 10**9), seed=numbers)
-    def begin(self, number: int, seed: int) -> None:
-        setting = mixed_setting(number)
-        self.arguments = ("international", setting.players, seed, setting.overrides, setting.rounds)
+    @initialize(game=st.sampled_from(RULES), number=st.integers(0, 10**9), seed=numbers)
+    def begin(self, game: str, number: int, seed: int) -> None:
+        setting = mixed_setting(number, game)
+        self.arguments = (game, setting.players, seed, setting.overrides, setting.rounds or None)
         self.game, self.plain = Game(*self.arguments), Game(*self.arguments)
         self.seen = observer(self.game.rules)
         event(f"{setting.players} players")
+        event(game)
 
     # moves
 
@@ -62,8 +63,8 @@ class OneGame(RuleBasedStateMachine):
             if self.game.over:
                 self.both_are_the_same()
                 self.the_same_game_again()
-                _, players, seed, overrides, rounds = self.arguments
-                self.arguments = ("international", players, seed + 1, overrides, rounds)
+                rules, players, seed, overrides, rounds = self.arguments
+                self.arguments = (rules, players, seed + 1, overrides, rounds)
                 self.game, self.plain = Game(*self.arguments), Game(*self.arguments)
 
     def _move(self, choice: int, wishes: list[MoveType]) -> None:
@@ -89,10 +90,26 @@ class OneGame(RuleBasedStateMachine):
         assert last is not None
         event(f"round ended: {last.end}")
         assert abs(sum(ROUND_SCHEMES["points"](utilities(rules, last.points)))) < 1e-9
-        assert last.end != "out" or 0 in last.points  # International: who goes out is charged nothing
+        if last.end == "out":
+            self._somebody_is_out(last.points)
+        elif rules.blocked_scoring == "none":
+            assert not any(last.points)
         if self.game.over:
             final = utilities(rules, self.game.scores)
             assert abs(sum(GAME_SCHEMES["rank"](final))) < 1e-9 and abs(sum(GAME_SCHEMES["win"](final)) - 1) < 1e-9
+
+    def _somebody_is_out(self, points: tuple[int, ...]) -> None:
+        """Who goes out is charged nothing, or where most points win is the only one with points; the end by a target."""
+        rules, out = self.game.rules, int(self.game.state.last_out)
+        if rules.scoring == "losers_penalty":
+            assert points[out] == 0
+        else:
+            assert not any(points[:out] + points[out + 1 :])
+        if rules.contracts is None:
+            target = (rules.game_end or {}).get("target")
+            reached = target is not None and max(self.game.scores) >= target
+            assert self.game.over == (reached or int(self.game.state.rounds_done) == rules.game_rounds)
+            event(f"out in Basic: {rules.scoring}, over {self.game.over}, target reached {reached}")
 
     @rule(choice=numbers)
     def illegal_move(self, choice: int) -> None:
