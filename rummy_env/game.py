@@ -30,7 +30,7 @@ from rummy_env.moves import Move, MoveTable, move_table
 from rummy_env.observation import encode, observation_plan, observation_size
 from rummy_env.position import position_of, read_position
 from rummy_env.record import FORMAT, RESTOCK, Record, RecordedMove, check_deck, check_names, check_restock, parse_record
-from rummy_env.rules import Rules, resolve_rules
+from rummy_env.rules import Rules, resolve_rules, shown
 
 _SEED_BITS = 53
 """Of a seed that the system's entropy gives: every reader of JSON keeps so many."""
@@ -391,7 +391,7 @@ def replay_steps(record: Mapping[str, Any]) -> Iterator[tuple[Game, RecordedMove
         if recorded.end is not None and not game.round_ended(index):
             raise ValueError(f"rounds[{index}] end: {recorded.end!r} is given, but the moves do not end the round")
     if game.scores != found.scores:
-        raise ValueError(f"scores: {list(found.scores)} are given, but the game comes to {list(game.scores)}")
+        raise ValueError(f"scores: {shown(list(found.scores))} are given, but the game comes to {list(game.scores)}")
 
 
 def _begin_round(game: Game, record: Record, index: int) -> None:
@@ -402,7 +402,7 @@ def _begin_round(game: Game, record: Record, index: int) -> None:
         ("dealer", recorded.dealer, int(game.state.dealer)),
     ):
         if given != found:
-            raise ValueError(f"{where} {name}: {given} is given, but it is {found}")
+            raise ValueError(f"{where} {name}: {shown(given)} is given, but it is {found}")
     if recorded.deck is not None:
         game.deal(recorded.deck)
 
@@ -431,7 +431,7 @@ def _end_round(game: Game, record: Record, index: int) -> None:
     if recorded.end != result.end:
         raise ValueError(f"{where} end: {recorded.end!r} is given, but the moves end the round with {result.end!r}")
     if recorded.points != result.points:
-        raise ValueError(f"{where} points: {list(recorded.points or ())} are given, but they are {list(result.points)}")
+        raise ValueError(f"{where} points: {shown(list(recorded.points or ()))} are given, but they are {list(result.points)}")
     if index + 1 == len(record.rounds):
         if not game.over:
             raise ValueError(f"rounds ends with {where}, but the game goes on with round {game.round_number}")

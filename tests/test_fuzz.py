@@ -131,6 +131,21 @@ def test_numbers_too_large_and_lists_too_deep(value: Any) -> None:
         refused(lambda rounds=rounds: replay({**record, "rounds": rounds}), "rounds[0]")  # type: ignore[misc]
 
 
+def test_sums_too_large_in_a_record() -> None:
+    """Scores and points are compared with those of the game, and the message about the difference could not be written."""
+    game = Game(players=2, seed=1, rounds=[1], overrides={"max_turns": 1})
+    while not game.over:
+        game.play(game.moves()[-1])
+    record = game.record()
+    assert replay(record).over
+    for value in (HUGE, -HUGE):
+        refused(lambda value=value: replay({**record, "scores": [value, 0]}), "scores")  # type: ignore[misc]
+        rounds = [{**record["rounds"][0], "points": [0, value]}]
+        refused(lambda rounds=rounds: replay({**record, "rounds": rounds}), "rounds[0] points")  # type: ignore[misc]
+        rounds = [{**record["rounds"][0], "round": value}]
+        refused(lambda rounds=rounds: replay({**record, "rounds": rounds}), "rounds[0] round")  # type: ignore[misc]
+
+
 def test_keys_too_large() -> None:
     refused(lambda: Rules.from_dict({"points": {HUGE: 5}}), "points has the unknown key")
     refused(lambda: Rules.from_dict({"ranks": [HUGE]}), "ranks must be")
