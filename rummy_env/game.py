@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 
 from rummy_env.cards import cards_text
-from rummy_env.engine.apply import NO_ORDER, apply, form_stock, kept_discards
+from rummy_env.engine.apply import NO_ORDER, apply_alone, form_stock, kept_discards
 from rummy_env.engine.deal import deal_round, round_deck, start_game
 from rummy_env.engine.determinize import determinize
-from rummy_env.engine.legal import legal
+from rummy_env.engine.legal import legal_alone
 from rummy_env.engine.state import ENDS, MAX_CARDS, PHASES, new_states, new_views
 from rummy_env.engine.tables import Tables, compile_tables, table_array
 from rummy_env.engine.view import view as write_view
 from rummy_env.explain import why_illegal
-from rummy_env.kernel import kernel
 from rummy_env.melds import pack_of
 from rummy_env.moves import Move, MoveTable, move_table
 from rummy_env.observation import encode, observation_plan, observation_size
@@ -34,18 +33,6 @@ from rummy_env.rules import Rules, resolve_rules, shown
 
 _SEED_BITS = 53
 """Of a seed that the system's entropy gives: every reader of JSON keeps so many."""
-
-
-@kernel
-def _legal(tables: Any, states: Any, mask: Any) -> Any:
-    """`legal` for arrays of one record: a record itself takes some 10 us to pass to a kernel."""
-    return legal(tables[0], states[0], mask)
-
-
-@kernel
-def _apply(tables: Any, states: Any, move: Any, order: Any) -> None:
-    """`apply` for arrays of one record."""
-    apply(tables[0], states[0], move, order)
 
 
 @dataclass(frozen=True)
@@ -212,7 +199,7 @@ class Game:
     def mask(self) -> np.ndarray:
         """The action mask of the seat to act: int8 ``(moves,)``; zeros after the game."""
         mask = np.zeros(len(self.table), np.int8)
-        _legal(table_array(self.rules), self._states, mask)
+        legal_alone(table_array(self.rules), self._states, mask)
         return mask
 
     def moves(self) -> list[Move]:
@@ -239,13 +226,13 @@ class Game:
         seat, done, formed = int(state["to_act"]), int(state["rounds_done"]), False
         if restock is not None or state["num_stock"] < max(1, self.rules.buy_extra):
             before = self._states.copy()
-            _apply(tables, self._states, id_, order)
+            apply_alone(tables, self._states, id_, order)
             formed = bool(state.rounds_done == done and state.reshuffles > before[0].reshuffles)
             if restock is not None and not formed:
                 self._states[:] = before
                 raise ValueError(f"{text}: restock: the move needs no new stock")
         else:
-            _apply(tables, self._states, id_, order)
+            apply_alone(tables, self._states, id_, order)
         moves = self._rounds[-1]["moves"]
         if formed:
             form_stock(self._tables, before[0], order)

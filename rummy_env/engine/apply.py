@@ -63,6 +63,12 @@ def apply(tables, state, move, order):
 
 
 @kernel
+def apply_alone(tables, states, move, order):
+    """`apply` for arrays of one record, which Python hands over in less than a tenth of the time of a record."""
+    apply(tables[0], states[0], move, order)
+
+
+@kernel
 def remember(state, move):
     """Put a move at the front of the public history."""
     for at in range(HISTORY - 1, 0, -1):

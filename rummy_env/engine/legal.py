@@ -29,6 +29,12 @@ def legal(tables, state, mask):
 
 
 @kernel
+def legal_alone(tables, states, mask):
+    """`legal` for arrays of one record, which Python hands over in less than a tenth of the time of a record."""
+    return legal(tables[0], states[0], mask)
+
+
+@kernel
 def legal_window(tables, state, mask):
     """Take, buy or pass: the player next in turn is asked because taking keeps the card from the others."""
     seat = np.int64(state.to_act)
