@@ -191,6 +191,14 @@ def test_without_compilation_everything_is_the_same() -> None:
     assert other.stdout.split() == [digest(), basic_digest()]
 
 
+def test_free_melds_that_have_no_room_are_refused() -> None:
+    """A State has room for 37 melds: of two cards each they need 74, and a pack of 76 could make one more."""
+    fields: dict[str, Any] = {"decks": 2, "ranks": list("A23456789"), "group_size": 2}
+    compile_tables(preset("basic").replace(**fields, jokers=2))
+    with pytest.raises(ValueError, match="the 76 cards could make 38 melds; where contracts is null at most 37"):
+        compile_tables(preset("basic").replace(**fields, jokers=4))
+
+
 def test_an_unknown_lay_order_is_refused() -> None:
     with pytest.raises(ValueError, match="lay_order must be one of any, ascending, not 'upward'"):
         compile_tables(preset("international"), "upward")
