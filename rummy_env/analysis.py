@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from rummy_env.cards import NUM_KINDS, NUM_RANKS, WILD
+from rummy_env.engine.contracts import contract_gap, held_places, mark_needed, rank_naturals
 from rummy_env.engine.legal import open_ends
 from rummy_env.engine.state import LAYING
 from rummy_env.kernel import kernel
-from rummy_env.melds import MAX_CONTRACT, contract_gap, mark_needed, rank_naturals
+from rummy_env.melds import MAX_CONTRACT
 
 
 @kernel
@@ -74,12 +75,10 @@ def completes_meld(tables, hand, kind):
     else:
         found = tables.rule.group_size - rank_naturals(hand, kind % NUM_RANKS) <= np.int64(hand[WILD])
         for start in range(tables.num_starts):
-            held = np.int64(0)
             within = False
             for step in range(tables.rule.run_length):
-                place = tables.run_kinds[start, step]
-                within = within or place == kind
-                held += place >= 0 and hand[place] > 0
+                within = within or tables.run_kinds[start, step] == kind
+            held = tables.bit_counts[held_places(tables, hand, start)]
             if within and tables.rule.run_length - held <= np.int64(hand[WILD]):
                 found = True
     hand[kind] -= 1
@@ -114,11 +113,7 @@ def mark_companions(tables, hand, needed):
         if hand[kind] > 0 and rank_naturals(hand, kind % NUM_RANKS) > 1:
             needed[kind] = hand[kind]
     for start in range(tables.num_starts):
-        held = np.int64(0)
-        for step in range(tables.rule.run_length):
-            place = tables.run_kinds[start, step]
-            held += place >= 0 and hand[place] > 0
-        if held > 1:
+        if tables.bit_counts[held_places(tables, hand, start)] > 1:
             for step in range(tables.rule.run_length):
                 place = tables.run_kinds[start, step]
                 if place >= 0 and hand[place] > 0:

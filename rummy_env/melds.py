@@ -1,8 +1,4 @@
-"""Which melds exist and which fit a hand: the catalogue of melds at their smallest size, contract feasibility, distance.
-
-The catalogue is data for people and for the move table; the kernels below it answer, millions of times a second,
-whether a hand can form what is left of a contract and how far it is from it. Nothing here knows a State.
-"""
+"""Which melds exist: the catalogue of melds at their smallest size, data for people and for the move table."""
 
 from __future__ import annotations
 
@@ -11,12 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
 
-import numpy as np
-
 from rummy_env.cards import (
     NUM_KINDS,
     NUM_RANKS,
-    NUM_SUITS,
     RANKS,
     SUITS,
     WILD,
@@ -24,7 +17,6 @@ from rummy_env.cards import (
     parse_cards,
     parse_kind,
 )
-from rummy_env.kernel import kernel
 from rummy_env.rules import Rules
 
 NO_KIND = -1
@@ -181,227 +173,3 @@ def _runs(pack: Pack) -> Iterator[Meld]:
                 cards = tuple(WILD if wild_places >> step & 1 else kind for step, kind in enumerate(naturals))
                 if NO_KIND not in cards and cards.count(WILD) <= pack.wilds:
                     yield Meld(True, suit, low, cards)
-
-
-# Kernels. `hand` is a row of 53 counts; they change it while they try and leave it as it was. `tables` are the compiled
-# tables of a rule set (engine/tables.py).
-
-
-@kernel
-def rank_naturals(hand, rank):
-    """How many natural cards of a rank a hand holds."""
-    count = np.int64(0)
-    for suit in range(NUM_SUITS):
-        count += np.int64(hand[suit * NUM_RANKS + rank])
-    return count
-
-
-@kernel
-def fewest_group_wilds(tables, hand, groups, least, used_ranks):
-    """The fewest wilds that complete `groups` groups begun with a hand's naturals, or 99 where none can.
-
-    The groups of one rank with n naturals cost ``max(0, size * k - n)`` wilds for k of them, which is convex in k; so
-    taking the cheapest next group again and again is exact. Each group needs `least` naturals of its own. `used_ranks`
-    is a bit set of the ranks that `distinct_groups` rules out.
-    """
-    if groups == 0:
-        return np.int64(0)
-    size = tables.rule.group_size
-    by_cost = np.int64(0)  # how many groups can be had for 0, 1, 2 .. wilds each: eight bits a cost
-    for index in range(tables.num_ranks):
-        rank = tables.ranks[index]
-        if (used_ranks >> rank) & 1:
-            continue
-        naturals = rank_naturals(hand, rank)
-        limit = groups if least == 0 else min(groups, naturals // least)
-        if tables.rule.distinct_groups:
-            limit = min(limit, 1)
-        whole = min(limit, naturals // size)
-        rest = naturals % size
-        partial = 1 if rest > 0 and whole < limit else 0
-        by_cost += whole + (partial << (8 * (size - rest))) + ((limit - whole - partial) << (8 * size))
-    wilds = np.int64(0)
-    left = np.int64(groups)
-    for cost in range(size + 1):
-        found = min(left, (by_cost >> (8 * cost)) & 255)
-        left -= found
-        wilds += found * cost
-    return wilds if left == 0 else np.int64(99)
-
-
-@kernel
-def held_places(tables, hand, start):
-    """A bit set: the places of the run that begins at `start` of which the hand holds the natural."""
-    held = np.int64(0)
-    for step in range(tables.rule.run_length):
-        kind = tables.run_kinds[start, step]
-        if kind >= 0 and hand[kind] > 0:
-            held |= 1 << step
-    return held
-
-
-@kernel
-def spend_run(tables, hand, start, used, change):
-    """Take the cards of a run out of a hand (`change` -1) or put them back (1): naturals at the places of `used`."""
-    for step in range(tables.rule.run_length):
-        kind = tables.run_kinds[start, step] if (used >> step) & 1 else WILD
-        hand[kind] += change
-
-
-@kernel
-def can_form(tables, hand, groups, runs, used_ranks, blocked):
-    """Whether a hand can form `groups` groups and `runs` runs, exactly, under the limits of the rule set.
-
-    Backtracking: runs are tried in the order of their starts, each with every choice of naturals that the wilds allow (a
-    natural may be needed elsewhere), and the groups are then settled by `fewest_group_wilds`. `used_ranks` and `blocked`
-    are bit sets of the ranks and the starts that `distinct_groups` and `separate_runs` rule out.
-    """
-    least_group = tables.rule.group_naturals
-    if fewest_group_wilds(tables, hand, groups, least_group, used_ranks) > hand[WILD]:
-        return False
-    if runs == 0:
-        return True
-    number = tables.num_starts
-    # a frame per run: its start, the natural places held there, those used (-1: start not looked at), blocked starts
-    frames = np.empty((MAX_CONTRACT, 4), np.int64)
-    depth = 0
-    frames[0, 0] = 0
-    frames[0, 2] = -1
-    frames[0, 3] = blocked
-    while depth >= 0:
-        frame = frames[depth]
-        least = max(tables.rule.run_naturals, tables.rule.run_length - np.int64(hand[WILD]))
-        found = False
-        while frame[0] < number:
-            if frame[2] < 0:
-                held = np.int64(0)
-                if not (frame[3] >> frame[0]) & 1:
-                    held = held_places(tables, hand, frame[0])
-                frame[1] = held
-                frame[2] = held
-            elif frame[2] == 0:
-                frame[0] += 1
-                frame[2] = -1
-                continue
-            else:
-                frame[2] = (frame[2] - 1) & frame[1]
-            if tables.bit_counts[frame[2]] >= least and not (frame[3] >> frame[0]) & 1:
-                found = True
-                break
-            if tables.bit_counts[frame[1]] < least:
-                frame[2] = 0
-        if not found:
-            depth -= 1
-            if depth >= 0:
-                spend_run(tables, hand, frames[depth, 0], frames[depth, 2], 1)
-            continue
-        spend_run(tables, hand, frame[0], frame[2], -1)
-        if fewest_group_wilds(tables, hand, groups, least_group, used_ranks) > hand[WILD]:
-            spend_run(tables, hand, frame[0], frame[2], 1)
-            continue
-        if depth + 1 == runs:
-            for index in range(runs):
-                spend_run(tables, hand, frames[index, 0], frames[index, 2], 1)
-            return True
-        frames[depth + 1, 0] = frame[0]
-        frames[depth + 1, 2] = -1
-        frames[depth + 1, 3] = frame[3] | tables.run_clashes[frame[0]]
-        depth += 1
-    return False
-
-
-@kernel
-def move_naturals(tables, hand, start, held, change):
-    """Take the naturals of a run out of a hand (`change` -1) or put them back (1), leaving wilds alone."""
-    for step in range(tables.rule.run_length):
-        if (held >> step) & 1:
-            hand[tables.run_kinds[start, step]] += change
-
-
-@kernel
-def contract_gap(tables, hand, groups, runs, used_ranks, blocked, picks):
-    """How many places of the best `groups` groups and `runs` runs a hand's naturals leave empty, wilds not counted.
-
-    The hand is ``max(0, gap - wilds)`` cards from the contract, the limits on wilds per meld not looked at. Branch and
-    bound over the starts of the runs. A run takes every natural it can: with the places of all runs fixed that wastes
-    nothing, and a natural that a group could use as well is worth one card to either. `picks` (`MAX_CONTRACT` numbers)
-    receives the starts of the best runs. At most 98 can be missing.
-    """
-    best = np.int64(98)
-    floor = fewest_group_wilds(tables, hand, groups, 0, used_ranks)
-    if runs == 0:
-        return min(best, floor)
-    number = tables.num_starts
-    length = tables.rule.run_length
-    # a frame per run: its start, the natural places it took, blocked starts, missing so far, the least in all from here
-    frames = np.empty((MAX_CONTRACT, 5), np.int64)
-    depth = 0
-    frames[0, 0] = -1
-    frames[0, 2] = blocked
-    frames[0, 3] = 0
-    frames[0, 4] = floor
-    while depth >= 0:
-        frame = frames[depth]
-        frame[0] += 1
-        if frame[0] >= number:
-            depth -= 1
-            if depth >= 0:
-                move_naturals(tables, hand, frames[depth, 0], frames[depth, 1], 1)
-            continue
-        start = frame[0]
-        if (frame[2] >> start) & 1:
-            continue
-        held = held_places(tables, hand, start)
-        missing = length - tables.bit_counts[held]
-        if frame[4] + missing >= best:
-            continue
-        frame[1] = held
-        move_naturals(tables, hand, start, held, -1)
-        spent = frame[3] + missing
-        floor = spent + fewest_group_wilds(tables, hand, groups, 0, used_ranks)
-        if floor < best and depth + 1 < runs:
-            depth += 1
-            frames[depth, 0] = start - 1
-            frames[depth, 2] = frame[2] | tables.run_clashes[start]
-            frames[depth, 3] = spent
-            frames[depth, 4] = floor
-            continue
-        if floor < best:
-            best = floor
-            for index in range(runs):
-                picks[index] = frames[index, 0]
-        move_naturals(tables, hand, start, held, 1)
-    return best
-
-
-@kernel
-def mark_needed(tables, hand, groups, runs, used_ranks, picks, needed):
-    """Count into `needed` (53) the naturals that the runs of `picks` and the best groups from the rest would use."""
-    size = tables.rule.group_size
-    needed[:] = 0
-    for index in range(runs):
-        for step in range(tables.rule.run_length):
-            kind = tables.run_kinds[picks[index], step]
-            if kind >= 0 and hand[kind] > needed[kind]:
-                needed[kind] += 1
-    for _ in range(groups):
-        best_rank = np.int64(-1)
-        best_count = np.int64(0)
-        for index in range(tables.num_ranks):
-            rank = tables.ranks[index]
-            if (used_ranks >> rank) & 1:
-                continue
-            count = min(size, rank_naturals(hand, rank) - rank_naturals(needed, rank))
-            # of equal ranks the dearer: it is the one that hurts in the hand
-            if count > best_count or (count == best_count and count > 0 and tables.points[rank] > tables.points[best_rank]):
-                best_rank = rank
-                best_count = count
-        if best_rank < 0:
-            break
-        for suit in range(NUM_SUITS):
-            kind = suit * NUM_RANKS + best_rank
-            spare = min(np.int64(hand[kind] - needed[kind]), best_count)
-            needed[kind] += spare
-            best_count -= spare
-        if tables.rule.distinct_groups:
-            used_ranks |= 1 << best_rank

@@ -26,12 +26,13 @@ from rummy_env.cards import (
     parse_cards,
     parse_kind,
 )
+from rummy_env.engine.contracts import KNOWN_RUNS, can_form
 from rummy_env.engine.deal import clear_round
 from rummy_env.engine.legal import blocked_starts, used_ranks
 from rummy_env.engine.state import DRAW, LAYING, MAX_MELDS, OVER, PHASES, PLAY, STATE, WINDOW, new_states
 from rummy_env.engine.tables import Tables, compile_tables, group_fill, run_fill
 from rummy_env.engine.window import can_buy
-from rummy_env.melds import Meld, Pack, can_form, pack_of, parse_meld
+from rummy_env.melds import Meld, Pack, pack_of, parse_meld
 from rummy_env.rules import MOST_DEALS, PRESETS, Rules, resolve_rules, shown
 
 FIELDS = (
@@ -438,7 +439,8 @@ def _check_phase(tables: Tables, state: Any) -> None:
         left = state.hand_size[seat] - groups * tables.rule.group_size - runs * tables.rule.run_length
         hand = state.hand[seat].copy()
         ranks, starts = used_ranks(tables, state), blocked_starts(tables, state)
-        if left < tables.rule.final_discard or not can_form(tables, hand, groups, runs, ranks, starts):
+        known = np.zeros(KNOWN_RUNS, np.int64)
+        if left < tables.rule.final_discard or not can_form(tables, hand, groups, runs, ranks, starts, known):
             raise ValueError(f"laid_this_turn: the hand of seat {seat} cannot form the rest of the contract")
     elif state.new_melds and (groups, runs) != (0, 0):
         raise ValueError("laid_this_turn is not the whole contract of the round; the phase would be laying")

@@ -2,7 +2,7 @@
 
     python tests/mutants.py --number 60 --seed 0 --out mutants.json
 
-A mutant is one change in a compiled function of `rummy_env/engine` or `rummy_env/melds.py`: a comparison turned round or
+A mutant is one change in a compiled function of `rummy_env/engine`: a comparison turned round or
 moved by one, `and` for `or`, plus for minus, a number one higher, a `not` left out. It lives in a copy of the repository; the
 tests run there and stop at the first failure: first positions without compilation, for all mutants, then for those left the
 tests that are nearest to the file, compiled. Of the copy's disk cache only the kernel and those that call it are left out,
@@ -37,7 +37,7 @@ from rummy_env import kernel
 
 ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.yaml")
-FILES = (*sorted(f"rummy_env/engine/{path.name}" for path in (ROOT / "rummy_env/engine").glob("*.py")), "rummy_env/melds.py")
+FILES = tuple(sorted(f"rummy_env/engine/{path.name}" for path in (ROOT / "rummy_env/engine").glob("*.py")))
 COPIED = ("rummy_env", "tests", "configs", "models", "training", "pyproject.toml")
 CHECK_POSITIONS = """
 from pathlib import Path
@@ -69,7 +69,7 @@ NEAREST = {
     "determinize": ("tests/test_determinize.py",),
     "order": ORDERS,
     "view": ("tests/test_information.py", "tests/test_determinize.py", "tests/test_properties.py"),
-    "melds": ("tests/test_melds.py", *ORDERS, *PLAY),
+    "contracts": ("tests/test_melds.py", *ORDERS, *PLAY),
 }
 """Compiled tests by file, after the digest; `PLAY` for the others."""
 PYTEST = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
@@ -173,7 +173,7 @@ def commands(file: str, compiled: bool) -> list[list[str]]:
     if compiled:
         return [[*PYTEST, DIGEST], [*PYTEST, *NEAREST.get(name, PLAY)]]  # in one command a file named too would run as a whole
     positions = [[sys.executable, "-c", CHECK_POSITIONS]] if name not in WITHOUT_POSITIONS else []
-    return [[*PYTEST, *BY_HAND], *positions] if name == "melds" else positions
+    return [[*PYTEST, *BY_HAND], *positions] if name == "contracts" else positions
 
 
 def callers(folder: Path, function: str) -> set[str]:

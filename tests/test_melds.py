@@ -15,11 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rummy_env.analysis import mark_companions
 from rummy_env.cards import parse_cards
+from rummy_env.engine.contracts import KNOWN_RUNS, can_form, contract_gap, mark_needed
 from rummy_env.engine.tables import Tables, compile_tables
-from rummy_env.melds import MAX_CONTRACT, can_form, catalogue, contract_gap, mark_needed, pack_of, parse_meld
+from rummy_env.melds import MAX_CONTRACT, catalogue, pack_of, parse_meld
 from rummy_env.rules import CONTRACTS, Rules, preset
 
+ENDS = preset("basic").replace(
+    ranks=["A", "3", "7"], ace="high_or_low", decks=2, jokers=6, run_length=4, deal={"2": 7}, players_max=2
+)
 SUITS = "cdhs"
 HIGH = "3456789TJQKA"
 PLACES = 12
@@ -140,6 +145,11 @@ def random_hand(rng: np.random.Generator) -> np.ndarray:
     return counts([*(int(kind) for kind in kinds), *[52] * wilds])
 
 
+def forms(tables: Tables, row: np.ndarray, groups: int, runs: int) -> bool:
+    """`can_form` with nothing used or known before."""
+    return bool(can_form(tables, row, groups, runs, 0, 0, np.zeros(KNOWN_RUNS, np.int64)))
+
+
 SWITCHES: dict[str, dict[str, Any]] = {
     "default": {},
     "wilds alone": {"min_naturals": 0},
@@ -169,7 +179,7 @@ def test_can_form_agrees_with_trying_all_contracts(overrides: dict[str, Any]) ->
         before, hand = row.copy(), as_hand(row)
         for groups, runs in CONTRACTS:
             expected = brute.forms(hand, groups, runs)
-            found = bool(can_form(tables, row, groups, runs, 0, 0))
+            found = forms(tables, row, groups, runs)
             assert found == expected, (before, groups, runs)
             answers[groups, runs, expected] += 1
         assert np.array_equal(row, before), "the hand is left as it was"
@@ -205,7 +215,7 @@ def test_small_hands_without_spare_cards() -> None:
             expected = brute.forms(tuple(hand), groups, runs)
             assert expected or changed
             refused += not expected
-            assert bool(can_form(tables, row, groups, runs, 0, 0)) == expected, (row, groups, runs)
+            assert forms(tables, row, groups, runs) == expected, (row, groups, runs)
     assert 150 < refused < 690
 
 
@@ -244,7 +254,7 @@ FEASIBLE = [
 def test_hands_worked_out_by_hand(cards: str, contract: tuple[int, int], overrides: dict[str, Any], expected: bool) -> None:
     """Whether the whole contract can be formed, for hands of which a person can say it."""
     rules = rules_with(**overrides)
-    assert bool(can_form(compile_tables(rules), counts(cards), *contract, 0, 0)) is expected
+    assert forms(compile_tables(rules), counts(cards), *contract) is expected
     assert BruteForce(rules).forms(as_hand(counts(cards)), *contract) is expected
 
 
@@ -322,7 +332,7 @@ def test_no_gap_beyond_the_wilds_means_that_the_contract_can_be_laid() -> None:
         row = random_hand(rng)
         for groups, runs in CONTRACTS:
             near = contract_gap(tables, row, groups, runs, 0, 0, picks) <= row[52]
-            assert near == bool(can_form(tables, row, groups, runs, 0, 0)), (row, groups, runs)
+            assert near == forms(tables, row, groups, runs), (row, groups, runs)
             answers[bool(near)] += 1
     assert min(answers.values()) > 400
 
@@ -482,3 +492,35 @@ def test_basic_and_the_corner_have_runs_of_their_own() -> None:
                     parse_meld(text, pack)
     with pytest.raises(ValueError, match="consecutive"):
         parse_meld(f"R8s {around}8s", corner)
+
+
+# A run with an ace at each end, where the ranks are so few that it is laid so
+
+
+@pytest.mark.parametrize(
+    ("cards", "gap"),
+    [
+        ("Ac 3c 7c", 1),  # A 3 7 A needs two aces
+        ("Ac Ac 3c 7c", 0),
+        ("Ac Ac 3c", 1),
+        ("Ac", 3),
+        ("Ac Ac", 2),
+        ("3h 7h As", 2),
+    ],
+)
+def test_a_run_with_an_ace_at_each_end_takes_two(cards: str, gap: int) -> None:
+    tables = compile_tables(ENDS)
+    row, picks = counts(cards), np.zeros(MAX_CONTRACT, np.int64)
+    assert contract_gap(tables, row, 0, 1, 0, 0, picks) == gap
+    for wilds in range(4):
+        row[52] = wilds
+        assert forms(tables, row, 0, 1) == (wilds >= gap)
+
+
+def test_a_single_ace_is_no_companion_of_itself() -> None:
+    """Kept are cards near in the suit: an ace alone is not near itself, though it may stand at both ends of a run."""
+    needed = np.zeros(53, np.int64)
+    mark_companions(compile_tables(ENDS), counts("Ac 3h"), needed)
+    assert not needed.any()
+    mark_companions(compile_tables(ENDS), counts("Ac 7c 3h"), needed)
+    assert np.array_equal(needed, counts("Ac 7c"))

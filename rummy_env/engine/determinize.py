@@ -17,12 +17,12 @@ import math
 import numpy as np
 
 from rummy_env.cards import NUM_KINDS
+from rummy_env.engine.contracts import KNOWN_RUNS, can_form
 from rummy_env.engine.legal import blocked_starts, used_ranks
 from rummy_env.engine.random import child_key, mix, shuffle
 from rummy_env.engine.state import HISTORY, LAYING, MAX_CARDS, MAX_PLAYERS
 from rummy_env.engine.view import count_melded, count_unseen
 from rummy_env.kernel import kernel
-from rummy_env.melds import can_form
 
 MOST_DRAWS = 100_000
 """Draws that are thrown away at most until a seat that is laying a contract can go on with it."""
@@ -173,7 +173,8 @@ def lays_on(tables, state):
     groups = np.int64(state.groups_left)
     runs = np.int64(state.runs_left)
     hand = state.hand[seat].copy()
-    return can_form(tables, hand, groups, runs, used_ranks(tables, state), blocked_starts(tables, state))
+    known = np.zeros(KNOWN_RUNS, np.int64)
+    return can_form(tables, hand, groups, runs, used_ranks(tables, state), blocked_starts(tables, state), known)
 
 
 @kernel

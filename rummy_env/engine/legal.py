@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from rummy_env.cards import NUM_KINDS, NUM_RANKS, NUM_SUITS, WILD
+from rummy_env.cards import NUM_RANKS, NUM_SUITS, WILD
+from rummy_env.engine.contracts import (
+    KNOWN_RUNS,
+    can_form,
+    cheapest_groups,
+    groups_by_cost,
+    rank_naturals,
+    suit_places,
+)
 from rummy_env.engine.order import keep_ascending
 from rummy_env.engine.state import DRAW, LAYING, OVER, WINDOW
 from rummy_env.engine.tables import BUY_MOVE, MAX_LAY, PASS_MOVE, STOCK_MOVE, TAKE_MOVE
 from rummy_env.engine.window import can_buy
 from rummy_env.kernel import kernel
-from rummy_env.melds import can_form, held_places
 
 
 @kernel
@@ -104,24 +111,29 @@ def legal_free_lays(tables, state, seat, mask):
     """Every single meld that the hand holds, where melds are free."""
     hand = state.hand[seat].copy()
     spare = np.int64(state.hand_size[seat]) - tables.rule.final_discard
+    known = np.zeros(KNOWN_RUNS, np.int64)
     count = 0
     if spare >= tables.rule.group_size:
-        count += legal_groups(tables, hand, 1, 0, 0, 0, mask)
+        count += legal_groups(tables, hand, 1, 0, 0, 0, known, mask)
     if spare >= tables.rule.run_length:
-        count += legal_runs(tables, hand, 0, 1, 0, 0, mask)
+        count += legal_runs(tables, hand, 0, 1, 0, 0, known, mask)
     return count
 
 
 @kernel
 def legal_discards(tables, state, seat, mask):
     """Every card held, but for the one that was taken from the pile this turn (unless the hand holds nothing else)."""
-    count = 0
+    hand = state.hand[seat]
+    first = tables.first_discard
+    count = np.int64(0)
+    for at in range(tables.num_kinds):
+        held = hand[tables.kinds[at]] > 0
+        mask[first + at] = held
+        count += held
     taken = np.int64(state.taken)
-    banned = taken >= 0 and state.hand[seat, taken] < state.hand_size[seat]
-    for kind in range(NUM_KINDS):
-        if state.hand[seat, kind] > 0 and not (banned and kind == taken):
-            mask[tables.discard_moves[kind]] = 1
-            count += 1
+    if taken >= 0 and hand[taken] > 0 and hand[taken] < state.hand_size[seat]:
+        mask[tables.discard_moves[taken]] = 0
+        count -= 1
     return count
 
 
@@ -224,53 +236,93 @@ def legal_lays(tables, state, groups, runs, mask):
     hand = state.hand[seat].copy()
     used = used_ranks(tables, state)
     blocked = blocked_starts(tables, state)
-    if not can_form(tables, hand, groups, runs, used, blocked):
+    known = np.zeros(KNOWN_RUNS, np.int64)
+    if not can_form(tables, hand, groups, runs, used, blocked, known):
         return 0
     count = 0
     if groups > 0:
-        count += legal_groups(tables, hand, groups, runs, used, blocked, mask)
+        count += legal_groups(tables, hand, groups, runs, used, blocked, known, mask)
     if runs > 0:
-        count += legal_runs(tables, hand, groups, runs, used, blocked, mask)
+        known[0, 0] = 0
+        count += legal_runs(tables, hand, groups, runs, used, blocked, known, mask)
     if tables.ascending:
         count -= keep_ascending(tables, state, hand, groups, runs, used, blocked, mask)
     return count
 
 
 @kernel
-def legal_groups(tables, hand, groups, runs, used, blocked, mask):
-    """The groups among `legal_lays`."""
+def legal_groups(tables, hand, groups, runs, used, blocked, known, mask):
+    """The groups among `legal_lays`, with the runs that `can_form` found possible in `known`."""
     size = tables.rule.group_size
     most_wilds = min(np.int64(hand[WILD]), size - tables.rule.group_naturals)
+    by_cost = groups_by_cost(tables, hand, groups - 1, 1, used)
     count = 0
     for index in range(tables.num_ranks):
         rank = tables.ranks[index]
         if (used >> rank) & 1:
             continue
         after = used | (1 << rank) if tables.rule.distinct_groups else used
-        for move in range(tables.group_lays[rank, 0], tables.group_lays[rank, 1]):
-            count += try_lay(tables, hand, move, most_wilds, groups - 1, runs, after, blocked, mask)
+        naturals = rank_naturals(hand, rank)
+        suits = suits_held(hand, rank)
+        for wilds in range(max(0, size - naturals), min(most_wilds, size - 1) + 1):
+            first = tables.group_lays[rank, 0] + tables.group_offsets[wilds]
+            stop = tables.group_lays[rank, 0] + tables.group_offsets[wilds + 1]
+            if runs > 0:
+                for move in range(first, stop):
+                    if within(tables.lay_fill[move], suits):
+                        count += try_lay(tables, hand, move, groups - 1, runs, after, blocked, known, mask)
+                continue
+            # whether the other groups are possible then hangs only on how many naturals of the rank are left
+            rest = by_cost - tables.group_costs[1, groups - 1, naturals]
+            if not tables.rule.distinct_groups:
+                rest += tables.group_costs[1, groups - 1, naturals - size + wilds]
+            if cheapest_groups(tables, rest, groups - 1) <= np.int64(hand[WILD]) - wilds:
+                for move in range(first, stop):
+                    fits = within(tables.lay_fill[move], suits)
+                    mask[move] = fits
+                    count += fits
         move = tables.wild_group_lays[rank]
-        if move >= 0:
-            count += try_lay(tables, hand, move, most_wilds, groups - 1, runs, after, blocked, mask)
+        if move >= 0 and most_wilds == size:
+            count += try_lay(tables, hand, move, groups - 1, runs, after, blocked, known, mask)
     return count
 
 
 @kernel
-def legal_runs(tables, hand, groups, runs, used, blocked, mask):
+def suits_held(hand, rank):
+    """How many cards of a rank a hand holds of each suit: four bits each, as in `meld_fill` of a group."""
+    held = np.int64(0)
+    for suit in range(NUM_SUITS):
+        held |= np.int64(hand[suit * NUM_RANKS + rank]) << (4 * suit)
+    return held
+
+
+@kernel
+def within(fill, held):
+    """Whether the naturals of a group, four bits for each suit, are among those held (7 at most of each)."""
+    return (((held | 0x8888) - np.int64(fill)) & 0x8888) == 0x8888
+
+
+@kernel
+def legal_runs(tables, hand, groups, runs, used, blocked, known, mask):
     """The runs among `legal_lays`."""
     length = tables.rule.run_length
     most_wilds = min(np.int64(hand[WILD]), length - tables.rule.run_naturals)
+    suit = np.int64(-1)
+    places = np.int64(0)
     count = 0
     for start in range(tables.num_starts):
-        if (blocked >> start) & 1:
+        if tables.start_suit[start] != suit:
+            suit = tables.start_suit[start]
+            places = suit_places(tables, hand, suit)
+        held = (places >> tables.start_low[start]) & ((1 << length) - 1)
+        if length - tables.bit_counts[held] > most_wilds or (blocked >> start) & 1:
             continue
-        held = held_places(tables, hand, start)
         after = blocked | tables.run_clashes[start]
         naturals = held
         while True:
             move = tables.run_lays[start, naturals]
-            if move >= 0:
-                count += try_lay(tables, hand, move, most_wilds, groups, runs - 1, used, after, mask)
+            if move >= 0 and length - tables.bit_counts[naturals] <= most_wilds:
+                count += try_lay(tables, hand, move, groups, runs - 1, used, after, known, mask)
             if naturals == 0:
                 break
             naturals = (naturals - 1) & held
@@ -278,10 +330,11 @@ def legal_runs(tables, hand, groups, runs, used, blocked, mask):
 
 
 @kernel
-def try_lay(tables, hand, move, most_wilds, groups, runs, used, blocked, mask):
-    """Set the bit of a lay if the hand holds its cards and can form `groups` and `runs` from what remains."""
-    if tables.lay_wilds[move] > most_wilds:
-        return 0
+def try_lay(tables, hand, move, groups, runs, used, blocked, known, mask):
+    """Set the bit of a lay if the hand holds its cards and can form `groups` and `runs` from what remains.
+
+    `known` as for `can_form`.
+    """
     cards = tables.lay_cards[move]
     fits = True
     for at in range(MAX_LAY):
@@ -290,7 +343,7 @@ def try_lay(tables, hand, move, most_wilds, groups, runs, used, blocked, mask):
             if hand[cards[at]] < 0:
                 fits = False
     if fits:
-        fits = can_form(tables, hand, groups, runs, used, blocked)
+        fits = can_form(tables, hand, groups, runs, used, blocked, known)
     for at in range(MAX_LAY):
         if cards[at] >= 0:
             hand[cards[at]] += 1

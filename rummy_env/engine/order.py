@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from rummy_env.engine.contracts import KNOWN_RUNS, can_form
 from rummy_env.engine.tables import MAX_LAY
 from rummy_env.kernel import kernel
-from rummy_env.melds import MAX_CONTRACT, can_form
+from rummy_env.melds import MAX_CONTRACT
 
 KEPT = 2
 """In a mask, while it is sifted."""
@@ -84,6 +85,7 @@ def can_complete(tables, hand, groups, runs, used, blocked, first):
     if groups + runs == 0:
         return True
     wanted = groups + runs
+    known = np.zeros(KNOWN_RUNS, np.int64)
     # a frame per lay: its move, groups and runs before it, and what was used and blocked then
     frames = np.empty((MAX_CONTRACT, 5), np.int64)
     depth = 0
@@ -111,7 +113,7 @@ def can_complete(tables, hand, groups, runs, used, blocked, first):
         runs_left = frame[2] - (1 if is_run else 0)
         after_used = used_after(tables, move, frame[3])
         after_blocked = blocked_after(tables, move, frame[4])
-        if not can_form(tables, hand, groups_left, runs_left, after_used, after_blocked):
+        if not can_form(tables, hand, groups_left, runs_left, after_used, after_blocked, known):
             take_lay(tables, hand, move, 1)
             continue
         if depth + 1 == wanted:

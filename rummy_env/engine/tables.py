@@ -9,7 +9,7 @@ import numpy as np
 
 from rummy_env.cards import NUM_KINDS, NUM_RANKS, NUM_SUITS, RANKS, WILD
 from rummy_env.engine.state import MAX_MELDS, MAX_PLAYERS
-from rummy_env.melds import Pack, pack_of
+from rummy_env.melds import MAX_CONTRACT, Pack, pack_of
 from rummy_env.moves import MoveTable, MoveType, move_table
 from rummy_env.rules import Rules
 
@@ -24,6 +24,10 @@ MAX_STARTS = NUM_SUITS * MAX_PLACES
 MAX_LAY = 4
 """The largest meld that can be laid at once."""
 MAX_ROUNDS = 100
+MAX_NATURALS = 2 * NUM_SUITS
+"""Natural cards of a rank in two packs."""
+LOW_RANKS = 7
+"""So many ranks are looked up in `low_rank_places`, the others in `high_rank_places`."""
 
 _RULE_NAMES = (
     "group_size", "run_length", "group_max", "group_naturals", "run_naturals", "min_naturals", "max_wilds",
@@ -43,6 +47,8 @@ _BY_PLACE = (NUM_SUITS, MAX_PLACES)
 _FIELDS: list[tuple[Any, ...]] = [
     ("rule", _RULE),
     ("num_moves", "i8"),
+    ("num_kinds", "i8"),
+    ("first_discard", "i8"),  # discards stand last, in the order of `kinds`
     ("num_ranks", "i8"),
     ("num_starts", "i8"),
     ("num_rounds", "i8"),  # of the sequence
@@ -51,8 +57,16 @@ _FIELDS: list[tuple[Any, ...]] = [
     ("ascending", "i8"),  # 1: the melds of a contract are laid by rising move id
     ("copies", "i8", (NUM_KINDS,)),  # cards of each kind in the pack
     ("points", "i8", (NUM_KINDS,)),  # what a card left in hand counts
+    ("kinds", "i8", (NUM_KINDS,)),  # those of the pack
     ("ranks", "i8", (NUM_RANKS,)),  # the ranks that groups have
+    ("group_costs", "i8", (2, MAX_CONTRACT + 1, MAX_NATURALS + 1)),  # see `_group_costs`
+    ("group_offsets", "i8", (MAX_LAY + 1,)),  # where those with 0, 1, 2 .. wilds begin among the lays of a group of a rank
     ("bit_counts", "i8", (2**MAX_LAY,)),
+    ("low_rank_places", "i8", (2**LOW_RANKS,)),  # the places of the ranks in a bit set of the first `LOW_RANKS`
+    ("high_rank_places", "i8", (2 ** (NUM_RANKS - LOW_RANKS),)),  # and of the others
+    ("start_suit", "i8", (MAX_STARTS,)),
+    ("start_low", "i8", (MAX_STARTS,)),  # the lowest place of the run that begins there
+    ("run_twins", "i8", (MAX_STARTS,)),  # the bit of the last step where it holds the kind of the first, else 0
     ("run_kinds", "i8", (MAX_STARTS, MAX_LAY)),  # the kind at each place of each smallest run, -1 only a wild
     ("run_clashes", "i8", (MAX_STARTS,)),  # bit set of the starts that `separate_runs` keeps apart from this one
     ("place_kinds", "i8", _BY_PLACE),  # the natural of a place, -1 only a wild
@@ -87,7 +101,10 @@ Tables = Any
 """A record of the type `TABLES`."""
 
 
-_COUNTS = ("copies", "points", "bit_counts", "run_clashes", "contracts", "deal", "lay_wilds", "lay_fill", "group_lays")
+_COUNTS = (
+    "copies", "points", "group_costs", "bit_counts", "low_rank_places", "high_rank_places", "run_twins", "run_clashes",
+    "contracts", "deal", "lay_wilds", "lay_fill", "group_lays",
+)  # fmt: skip
 """Arrays that hold 0, not -1, where there is nothing."""
 
 STOCK_MOVE = 0
@@ -159,6 +176,29 @@ def _rule_numbers(rules: Rules, pack: Pack) -> dict[str, int]:
     return {name: int(value) for name, value in values.items()}
 
 
+def _sums_of(numbers: list[int]) -> np.ndarray:
+    """int64: for every bit set of their places, the sum of the numbers in it."""
+    return np.array([sum(number for at, number in enumerate(numbers) if bits >> at & 1) for bits in range(2 ** len(numbers))])
+
+
+def _group_costs(rules: Rules, least: int) -> np.ndarray:
+    """How many groups a rank gives at each cost in wilds, by how many are wanted at most and by the naturals held.
+
+    Eight bits for each cost from 0 up. The groups of a rank share its naturals, and each needs `least` of them.
+    """
+    size = rules.group_size
+    costs = np.zeros((MAX_CONTRACT + 1, MAX_NATURALS + 1), np.int64)
+    for groups in range(MAX_CONTRACT + 1):
+        for naturals in range(MAX_NATURALS + 1):
+            limit = groups if least == 0 else min(groups, naturals // least)
+            if rules.distinct_groups:
+                limit = min(limit, 1)
+            for index in range(limit):
+                missing = min(size, max(0, size * (index + 1) - naturals))
+                costs[groups, naturals] += 1 << (8 * missing)
+    return costs
+
+
 @lru_cache(maxsize=64)
 def _run_arrays(pack: Pack, separate_runs: bool) -> dict[str, np.ndarray]:
     starts = [(suit, low) for suit in pack.suits for low in pack.run_starts()]
@@ -181,7 +221,14 @@ def _run_arrays(pack: Pack, separate_runs: bool) -> dict[str, np.ndarray]:
             if separate_runs and suit == other_suit and apart <= pack.run_length:
                 clashes[index] |= 1 << other
     bit_counts = np.array([bits.bit_count() for bits in range(2**pack.run_length)], np.int64)
+    last = run_kinds[:, -1]
+    rank_places = [sum(1 << at for at, place in enumerate(pack.places) if place == rank) for rank in range(NUM_RANKS)]
     return {
+        "low_rank_places": _sums_of(rank_places[:LOW_RANKS]),
+        "high_rank_places": _sums_of(rank_places[LOW_RANKS:]),
+        "start_suit": np.array([suit for suit, _ in starts]),
+        "start_low": np.array([low for _, low in starts]),
+        "run_twins": np.where((last == run_kinds[:, 0]) & (last >= 0), 1 << (pack.run_length - 1), 0),
         "place_kinds": place_kinds,
         "start_of": start_of,
         "run_kinds": run_kinds,
@@ -201,6 +248,7 @@ def _move_arrays(table: MoveTable) -> dict[str, np.ndarray]:
     group_lays = np.zeros((NUM_RANKS, 2), np.int64)
     run_lays = np.full((int(start_of.max()) + 1, 2**pack.run_length), -1, np.int64)
     wild_group_lays = np.full(NUM_RANKS, -1, np.int64)
+    kinds = [kind for kind in range(NUM_KINDS) if pack.copies[kind]]
     discard_moves = np.full(NUM_KINDS, -1, np.int64)
     off_group = np.full(NUM_KINDS, -1, np.int64)
     off_group_wild = np.full(NUM_RANKS, -1, np.int64)
@@ -239,8 +287,13 @@ def _move_arrays(table: MoveTable) -> dict[str, np.ndarray]:
                 name = "off_low" if move.type == MoveType.OFF_LOW else "off_high"
                 array = wild_ends[f"{name}_wild"] if kind == WILD else ends[name]
                 array[move.suit, move.target] = id_
+    first, stop = group_lays[pack.ranks[0]]
+    offsets = np.searchsorted(lay_wilds[first:stop], np.arange(pack.group_size + 1))
+    assert list(discard_moves[kinds]) == list(range(count - len(kinds), count))
     return {
         **by_move,
+        "kinds": np.array(kinds),
+        "group_offsets": offsets,
         "lay_cards": lay_cards,
         "lay_wilds": lay_wilds,
         "lay_fill": lay_fill,
@@ -299,7 +352,11 @@ def table_array(rules: Rules, lay_order: str = "any") -> np.ndarray:
     record = np.zeros(1, TABLES)
     for name, number in _rule_numbers(rules, pack).items():
         record["rule"][name] = number
+    least = int(record["rule"]["group_naturals"][0])
+    arrays["group_costs"] = np.array([_group_costs(rules, 0), _group_costs(rules, least)])
     record["num_moves"] = len(table)
+    record["num_kinds"] = len(arrays["kinds"])
+    record["first_discard"] = len(table) - len(arrays["kinds"])
     record["num_ranks"] = len(pack.ranks)
     record["num_starts"] = len(runs["run_kinds"])
     record["num_rounds"] = len(rules.sequence or (1,))
