@@ -20,7 +20,7 @@ from rummy_env.cards import KIND_TEXTS, NUM_KINDS, NUM_RANKS, NUM_SUITS, RANKS, 
 from rummy_env.engine.legal import open_ends
 from rummy_env.engine.state import HISTORY, MAX_PLAYERS, PHASES
 from rummy_env.engine.tables import MAX_LAY, MAX_PLACES
-from rummy_env.engine.view import count_melded, count_unseen
+from rummy_env.engine.view import count_melded, count_pile, count_unseen
 from rummy_env.kernel import kernel
 from rummy_env.melds import MAX_CONTRACT, Pack, pack_of
 from rummy_env.moves import MoveType
@@ -224,10 +224,13 @@ PLAN = np.dtype((
     np.record,
     np.dtype([
         ("starts", "i8", (32,)),  # of the blocks of `_PLAN_BLOCKS`, -1 for those left out
-        ("units", "f4", (MAX_SIZE,)),  # one over the scale; all ones for raw numbers
-        ("limits", "i8", (MAX_SIZE,)),  # the scale, at which numbers are cut off
+        ("units", "f4", (MAX_SIZE,)),  # one over the scale
+        ("raw", "i8"),  # 1: the numbers themselves are wanted
+        ("most_cards", "i8"),  # the scales at which the stock, the turns and the rounds that follow are cut off
+        ("most_turns", "i8"),
+        ("most_rounds", "i8"),
         ("num_kinds", "i8"),
-        ("kinds", "i8", (NUM_KINDS,)),  # those of the pack
+        ("kinds", "u8", (NUM_KINDS,)),  # those of the pack; unsigned, as kernels then need not look for a sign
         ("index", "i8", (NUM_KINDS,)),  # place of a kind among them, -1 for none
         ("rank_index", "i8", (NUM_RANKS,)),  # place of a rank among the ranks of groups
         ("low_index", "i8", _BY_PLACE),  # place among the ends below runs, -1 none
@@ -266,8 +269,10 @@ def plan_array(rules: Rules, features: tuple[str, ...] = (), raw: bool = False) 
     plan = record[0]
     plan.starts[:] = -1
     plan.starts[: len(_PLAN_BLOCKS)] = [starts.get(name, -1) for name in _PLAN_BLOCKS]
-    plan.units[: shape.size] = 1 if raw else 1 / shape.scales
-    plan.limits[: shape.size] = shape.scales
+    plan.units[: shape.size] = 1 / shape.scales
+    plan.raw = raw
+    plan.most_cards, plan.most_turns = shape["stock_size"].scales[0], shape["turns"].scales[0]
+    plan.most_rounds = shape["rounds_left"].scales[0]
     plan.num_kinds = len(kinds)
     plan.kinds[: len(kinds)] = kinds
     plan.index[:] = index
@@ -302,44 +307,53 @@ def decode(rules: Rules, vector: np.ndarray, features: tuple[str, ...] = ()) -> 
 
 
 @kernel
-def put(plan, out, at, number):
-    """Write a number, cut off at its scale and divided by it."""
-    limit = plan.limits[at]
-    out[at] = min(np.int64(number), limit) * plan.units[at]
+def encode(tables, plan, view, out):
+    """Write the observation of a View into `out` (the whole vector).
+
+    The small numbers are written first, densely and mostly without branches; then all are divided by their scales in one go.
+    """
+    size = out.shape[0]
+    work = np.zeros(size + 2 * NUM_KINDS, np.uint8)  # one piece, as making an array costs more than filling it
+    encode_numbers(tables, plan, view, work[:size], work[size : size + NUM_KINDS], work[size + NUM_KINDS :])
+    if plan.raw:
+        for at in range(size):
+            out[at] = work[at]
+    else:
+        for at in range(size):
+            out[at] = np.float32(work[at]) * plan.units[at]
 
 
 @kernel
-def encode(tables, plan, view, out):
-    """Write the observation of a View into `out` (the whole vector)."""
-    out[:] = 0
+def encode_numbers(tables, plan, view, numbers, melded, pile):
+    """Write the numbers of an observation, none above its scale; `melded` and `pile` (53) are for counts, all zeros at first."""
     starts = plan.starts
-    melded = np.empty(NUM_KINDS, np.int64)
     count_melded(tables, view, melded)
-    encode_piles(tables, plan, view, melded, out)
-    encode_table(tables, plan, view, melded, out)
-    encode_seats(tables, plan, view, out)
+    count_pile(view, pile)
+    encode_piles(tables, plan, view, melded, pile, numbers)
+    encode_melds(tables, plan, view, melded, numbers)
+    encode_seats(tables, plan, view, numbers)
     contract = np.int64(view.round_number) - 1
     for part in range(2):
-        put(plan, out, starts[_CONTRACT] + part, tables.contracts[contract, part])
-    put(plan, out, starts[_LEFT], view.groups_left)
-    put(plan, out, starts[_LEFT] + 1, view.runs_left)
-    put(plan, out, starts[_ROUND] + contract, 1)
-    put(plan, out, starts[_ROUNDS_LEFT], np.int64(view.last_index) - np.int64(view.round_index))
+        numbers[starts[_CONTRACT] + part] = tables.contracts[contract, part]
+    numbers[starts[_LEFT]] = view.groups_left
+    numbers[starts[_LEFT] + 1] = view.runs_left
+    numbers[starts[_ROUND] + contract] = 1
+    numbers[starts[_ROUNDS_LEFT]] = min(np.int64(view.last_index) - np.int64(view.round_index), plan.most_rounds)
     if view.phase < NUM_PHASES:
-        put(plan, out, starts[_PHASE] + np.int64(view.phase), 1)
-    put(plan, out, starts[_STOCK_SIZE], view.num_stock)
-    put(plan, out, starts[_RESHUFFLES], view.reshuffles)
-    put(plan, out, starts[_TURNS], view.turns[view.turn])
+        numbers[starts[_PHASE] + np.int64(view.phase)] = 1
+    numbers[starts[_STOCK_SIZE]] = min(np.int64(view.num_stock), plan.most_cards)
+    numbers[starts[_RESHUFFLES]] = min(np.int64(view.reshuffles), _SHUFFLE_SCALE)
+    numbers[starts[_TURNS]] = min(np.int64(view.turns[view.turn]), plan.most_turns)
     if view.taken >= 0:
-        put(plan, out, starts[_BANNED] + plan.index[view.taken], 1)
+        numbers[starts[_BANNED] + plan.index[view.taken]] = 1
     if starts[_DISTANCE] >= 0:
-        encode_analysis(tables, plan, view, out)
+        encode_analysis(tables, plan, view, numbers)
     if starts[_HISTORY] >= 0:
-        encode_history(tables, plan, view, out)
+        encode_history(tables, plan, view, numbers)
 
 
 @kernel
-def encode_history(tables, plan, view, out):
+def encode_history(tables, plan, view, numbers):
     """Who made the last moves, of what type, with which cards."""
     stride = MAX_PLAYERS + NUM_TYPES + plan.num_kinds
     for back in range(HISTORY):
@@ -348,19 +362,19 @@ def encode_history(tables, plan, view, out):
             return
         start = plan.starts[_HISTORY] + back * stride
         move = (entry >> 3) - 1
-        put(plan, out, start + (entry & 7), 1)
-        put(plan, out, start + MAX_PLAYERS + np.int64(tables.move_type[move]), 1)
+        numbers[start + (entry & 7)] = 1
+        numbers[start + MAX_PLAYERS + np.int64(tables.move_type[move])] = 1
         cards = start + MAX_PLAYERS + NUM_TYPES
         if tables.move_card[move] >= 0:
-            add_one(plan, out, cards + plan.index[tables.move_card[move]])
+            numbers[cards + plan.index[tables.move_card[move]]] = 1
         for at in range(MAX_LAY):
             kind = np.int64(tables.lay_cards[move, at])
             if kind >= 0:
-                add_one(plan, out, cards + plan.index[kind])
+                numbers[cards + plan.index[kind]] += 1
 
 
 @kernel
-def encode_analysis(tables, plan, view, out):
+def encode_analysis(tables, plan, view, numbers):
     """Distance to the contract, now and with the top discard, and the cards it needs; then what the melds take.
 
     Where melds are free a seat may be at both at the same time.
@@ -372,123 +386,101 @@ def encode_analysis(tables, plan, view, out):
         top = np.int64(view.discards[np.int64(view.num_discards) - 1])
     if free or view.down & 1:
         if top >= 0 and accepted(tables, view, top):
-            put(plan, out, starts[_ACCEPTED], 1)
+            numbers[starts[_ACCEPTED]] = 1
         if not free:
             return
     hand = view.hand.copy()
     needed = np.zeros(NUM_KINDS, np.int64)
     distance = needed_cards(tables, view, hand, needed)
-    put(plan, out, starts[_DISTANCE], distance)
-    for at in range(plan.num_kinds):
-        if needed[plan.kinds[at]]:
-            put(plan, out, starts[_NEEDED] + at, needed[plan.kinds[at]])
+    numbers[starts[_DISTANCE]] = min(distance, _DISTANCE_SCALE)
+    put_counts(plan, numbers, starts[_NEEDED], needed)
     if top >= 0:
         hand[top] += 1
         distance = cards_missing(tables, view, hand, np.zeros(MAX_CONTRACT, np.int64))
-    put(plan, out, starts[_DISTANCE] + 1, distance)
+    numbers[starts[_DISTANCE] + 1] = min(distance, _DISTANCE_SCALE)
 
 
 @kernel
-def put_counts(plan, out, start, counts):
+def put_counts(plan, numbers, start, counts):
     """Write the cards of each kind of the pack, none of which are more than the copies that they are divided by."""
+    block = numbers[start : start + plan.num_kinds]
     for at in range(plan.num_kinds):
-        count = np.int64(counts[plan.kinds[at]])
-        if count:
-            out[start + at] = count * plan.units[start + at]
+        block[at] = counts[plan.kinds[at]]
 
 
 @kernel
-def encode_piles(tables, plan, view, melded, out):
+def encode_piles(tables, plan, view, melded, pile, numbers):
     """Own hand, discard pile, known stock, and what is unseen."""
     starts = plan.starts
     kinds = plan.num_kinds
-    unseen = np.empty(NUM_KINDS, np.int64)
-    count_unseen(tables, view, melded, unseen)
-    put_counts(plan, out, starts[_HAND], view.hand)
-    older = np.zeros(NUM_KINDS, np.int64)
+    put_counts(plan, numbers, starts[_HAND], view.hand)
+    put_counts(plan, numbers, starts[_OLDER], pile)
     top = np.int64(view.num_discards) - 1
-    for place in range(top + 1):
-        kind = np.int64(view.discards[place])
-        below_top = top - place
-        if below_top < 3:
-            put(plan, out, starts[_DISCARD] + below_top * kinds + plan.index[kind], 1)
-        else:
-            older[kind] += 1
+    for depth in range(min(top + 1, 3)):
+        place = plan.index[view.discards[top - depth]]
+        numbers[starts[_DISCARD] + depth * kinds + place] = 1
+        numbers[starts[_OLDER] + place] -= 1
     if view.stock_public and starts[_STOCK] >= 0:
         for depth in range(min(np.int64(view.num_stock), _STOCK_PLACES)):
             kind = np.int64(view.stock[np.int64(view.num_stock) - 1 - depth])
-            put(plan, out, starts[_STOCK] + depth * kinds + plan.index[kind], 1)
-    if top >= 3:
-        put_counts(plan, out, starts[_OLDER], older)
-    for at in range(kinds):
-        kind = plan.kinds[at]
-        if unseen[kind] > 0:
-            put(plan, out, starts[_UNSEEN] + at, unseen[kind])
+            numbers[starts[_STOCK] + depth * kinds + plan.index[kind]] = 1
+    put_counts(plan, numbers, starts[_MELDED], melded)
+    count_unseen(tables, view, melded, pile)
+    put_counts(plan, numbers, starts[_UNSEEN], pile)
 
 
 @kernel
-def encode_table(tables, plan, view, melded, out):
-    """Cards in melds, and what the melds accept."""
+def encode_melds(tables, plan, view, melded, numbers):
+    """What the melds on the table accept; wilds are counted apart from the cards in them."""
     starts = plan.starts
-    if view.num_melds > 0:
-        put_counts(plan, out, starts[_MELDED], melded)
     for index in range(view.num_melds):
         own = view.meld_owner[index] == 0
         low = np.int64(view.meld_low[index])
         size = np.int64(view.meld_size[index])
         if not view.meld_run[index]:
             if size < tables.rule.group_max:
-                add_one(plan, out, starts[_OWN_GROUPS if own else _OTHER_GROUPS] + plan.rank_index[low])
+                add_one(numbers, starts[_OWN_GROUPS if own else _OTHER_GROUPS] + plan.rank_index[low])
             continue
         suit = np.int64(view.meld_suit[index])
         before, after = open_ends(tables, view, index)
         if before >= 0:
-            add_one(plan, out, starts[_OWN_BELOW if own else _OTHER_BELOW] + plan.low_index[suit, before])
+            add_one(numbers, starts[_OWN_BELOW if own else _OTHER_BELOW] + plan.low_index[suit, before])
         if after >= 0:
-            add_one(plan, out, starts[_OWN_ABOVE if own else _OTHER_ABOVE] + plan.high_index[suit, after])
+            add_one(numbers, starts[_OWN_ABOVE if own else _OTHER_ABOVE] + plan.high_index[suit, after])
 
 
 @kernel
-def add_one(plan, out, at):
-    """Count one more in an entry, up to its scale."""
-    most = plan.limits[at] * plan.units[at]
-    out[at] = min(out[at] + plan.units[at], most)
+def add_one(numbers, at):
+    """Count one meld more, up to the scale."""
+    numbers[at] = min(np.int64(numbers[at]) + 1, _MELD_SCALE)
 
 
 @kernel
-def encode_seats(tables, plan, view, out):
+def encode_seats(tables, plan, view, numbers):
     """What is public of every seat."""
     kinds = plan.num_kinds
-    first = plan.starts[_SEAT]
-    stride = plan.starts[_NEXT_SEAT] - first
+    stride = plan.starts[_NEXT_SEAT] - plan.starts[_SEAT]
     worse = -1 if tables.rule.most_wins else 1
     leader = np.int64(view.scores[0]) * worse
     for seat in range(1, view.players):
         leader = min(leader, np.int64(view.scores[seat]) * worse)
     for seat in range(view.players):
-        start = first + seat * stride
-        some = np.int8(0)
-        for kind in range(NUM_KINDS):  # as good as free: it is done many bytes at a time
-            some |= view.known[seat, kind]
-        if some:
-            put_counts(plan, out, start, view.known[seat])
-        bits = np.int64(view.discarded[seat])
-        kind = 0
-        while bits:
-            if bits & 1:
-                out[start + kinds + plan.index[kind]] = plan.units[start + kinds]  # these all have one scale
-            bits >>= 1
-            kind += 1
-        scalars = start + 2 * kinds
-        put(plan, out, scalars, view.hand_size[seat])
-        put(plan, out, scalars + 1, (np.int64(view.down) >> seat) & 1)
-        put(plan, out, scalars + 2, (np.int64(view.acted) >> seat) & 1)
-        put(plan, out, scalars + 3, np.int64(view.acted_now) if seat == view.turn else 0)
-        put(plan, out, scalars + 4, view.buys[seat])
-        put(plan, out, scalars + 5, np.int64(view.scores[seat]) * worse - leader)
-        put(plan, out, scalars + 6, 1 if seat == view.dealer else 0)
-        put(plan, out, scalars + 7, 1 if seat == view.turn else 0)
-        put(plan, out, scalars + 8, 1 if seat == view.to_act else 0)
-        put(plan, out, scalars + 9, 1 if seat == view.discarder else 0)
-        put(plan, out, scalars + 10, (np.int64(view.passed) >> seat) & 1)
-        put(plan, out, scalars + 11, 1)
+        start = plan.starts[_SEAT] + seat * stride
+        put_counts(plan, numbers, start, view.known[seat])
+        discarded = np.uint64(view.discarded[seat])
+        block = numbers[start + kinds : start + 2 * kinds]
+        for at in range(kinds):
+            block[at] = (discarded >> plan.kinds[at]) & np.uint64(1)
+        scalars = numbers[start + 2 * kinds : start + stride]
+        scalars[0] = min(np.int64(view.hand_size[seat]), _HAND_SCALE)
+        scalars[1] = (np.int64(view.down) >> seat) & 1
+        scalars[2] = (np.int64(view.acted) >> seat) & 1
+        scalars[3] = view.acted_now if seat == view.turn else 0
+        scalars[4] = min(np.int64(view.buys[seat]), _BUY_SCALE)
+        scalars[5] = min(np.int64(view.scores[seat]) * worse - leader, _SCORE_SCALE)
+        scalars[6] = seat == view.dealer
+        scalars[7] = seat == view.turn
+        scalars[8] = seat == view.to_act
+        scalars[9] = seat == view.discarder
+        scalars[10] = (np.int64(view.passed) >> seat) & 1
+        scalars[11] = 1

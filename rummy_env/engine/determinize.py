@@ -21,7 +21,7 @@ from rummy_env.engine.contracts import KNOWN_RUNS, can_form
 from rummy_env.engine.legal import blocked_starts, used_ranks
 from rummy_env.engine.random import child_key, mix, shuffle
 from rummy_env.engine.state import HISTORY, LAYING, MAX_CARDS, MAX_PLAYERS
-from rummy_env.engine.view import count_melded, count_unseen
+from rummy_env.engine.view import count_melded, count_pile, count_unseen
 from rummy_env.kernel import kernel
 
 MOST_DRAWS = 100_000
@@ -120,6 +120,7 @@ def determinize(tables, view, key, state):
     unseen = np.zeros(NUM_KINDS, np.int64)
     melded = np.zeros(NUM_KINDS, np.int64)
     count_melded(tables, view, melded)
+    count_pile(view, unseen)
     count_unseen(tables, view, melded, unseen)
     total = np.int64(0)
     for kind in range(NUM_KINDS):

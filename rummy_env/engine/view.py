@@ -150,15 +150,24 @@ def count_melded(tables, view, counts):
 
 
 @kernel
-def count_unseen(tables, view, melded, unseen):
-    """Write into `unseen` (53) how many cards of each kind lie where the View does not say; `melded` is of `count_melded`."""
-    for kind in range(NUM_KINDS):
-        unseen[kind] = tables.copies[kind] - np.int64(view.hand[kind]) - melded[kind]
-    for other in range(1, view.players):
-        for kind in range(NUM_KINDS):
-            unseen[kind] -= np.int64(view.known[other, kind])
+def count_pile(view, counts):
+    """Write into `counts` (53) how many cards of each kind lie in the discard pile."""
+    counts[:] = 0
     for place in range(view.num_discards):
-        unseen[view.discards[place]] -= 1
+        counts[view.discards[place]] += 1
+
+
+@kernel
+def count_unseen(tables, view, melded, unseen):
+    """Write how many cards of each kind lie where the View does not say into `unseen` (53), which holds the discard pile.
+
+    `melded` is of `count_melded`, what `unseen` holds at first of `count_pile`.
+    """
+    for kind in range(NUM_KINDS):
+        seen = np.int64(view.hand[kind]) + np.int64(melded[kind]) + np.int64(unseen[kind])
+        for other in range(1, MAX_PLAYERS):
+            seen += np.int64(view.known[other, kind])  # zeros of seats that are not there
+        unseen[kind] = tables.copies[kind] - seen
     if view.stock_public:
         for place in range(view.num_stock):
             unseen[view.stock[place]] -= 1
