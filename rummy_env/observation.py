@@ -325,7 +325,7 @@ def encode(tables, plan, view, out):
 
 @kernel
 def encode_numbers(tables, plan, view, numbers, melded, pile):
-    """Write the numbers of an observation, none above its scale; `melded` and `pile` (53) are for counts, all zeros at first."""
+    """Write the numbers of an observation, none above its scale; `melded` and `pile` (53) are for counts, zeros at first."""
     starts = plan.starts
     count_melded(tables, view, melded)
     count_pile(view, pile)

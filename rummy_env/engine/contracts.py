@@ -114,11 +114,11 @@ def can_form(tables, hand, groups, runs, used_ranks, blocked, known):
     out. `known` (`KNOWN_RUNS`) are the runs with which it was possible before, from a hand with perhaps other cards: they
     are tried first. It receives those with which it is possible now.
     """
+    if runs > 0 and known[0, 0] == runs and fits_again(tables, hand, groups, runs, used_ranks, blocked, known):
+        return True
     if fewest_group_wilds(tables, hand, groups, 1, used_ranks) > hand[WILD]:
         return False
     if runs == 0:
-        return True
-    if known[0, 0] == runs and fits_again(tables, hand, groups, runs, used_ranks, blocked, known):
         return True
     found = form_greedily(tables, hand, groups, runs, used_ranks, blocked, known)
     if found == UNDECIDED:
