@@ -385,6 +385,16 @@ def test_the_cards_that_the_best_contract_uses(cards: str, contract: tuple[int, 
         assert np.array_equal(needed, counts(expected))
 
 
+def test_no_card_is_needed_for_a_group_of_a_rank_that_is_ruled_out() -> None:
+    """Kings cannot be laid twice where the groups of a contract must differ, so that only the nine helps."""
+    tables, row = compile_tables(rules_with(distinct_groups=True)), counts("Kc Kd Kh 9c")
+    kings = 1 << 12
+    picks, needed = np.zeros(MAX_CONTRACT, np.int64), np.zeros(53, np.int8)
+    assert contract_gap(tables, row, 1, 0, kings, 0, picks) == 2
+    mark_needed(tables, row, 1, 0, kings, picks, needed)
+    assert np.array_equal(needed, counts("9c"))
+
+
 # Texts of melds
 
 
