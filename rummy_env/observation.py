@@ -16,13 +16,14 @@ import numpy as np
 from gymnasium import spaces
 
 from rummy_env.analysis import accepted, cards_missing, needed_cards
-from rummy_env.cards import KIND_TEXTS, NUM_KINDS, NUM_RANKS, NUM_SUITS, RANKS, SUITS
+from rummy_env.cards import KIND_TEXTS, NUM_KINDS, NUM_RANKS, NUM_SUITS, RANKS, SUITS, WILD
 from rummy_env.engine.legal import open_ends
 from rummy_env.engine.state import HISTORY, MAX_PLAYERS, PHASES
 from rummy_env.engine.tables import MAX_LAY, MAX_PLACES
 from rummy_env.engine.view import count_melded, count_pile, count_unseen
 from rummy_env.kernel import kernel
 from rummy_env.melds import MAX_CONTRACT, Pack, pack_of
+from rummy_env.memory import WORD, load_word, own_or, stack_bytes, store_word
 from rummy_env.moves import MoveType
 from rummy_env.rules import Rules
 
@@ -230,6 +231,7 @@ PLAN = np.dtype((
         ("most_turns", "i8"),
         ("most_rounds", "i8"),
         ("num_kinds", "i8"),
+        ("rows", "i8"),  # which ranks there are: see `put_counts`
         ("kinds", "u8", (NUM_KINDS,)),  # those of the pack; unsigned, as kernels then need not look for a sign
         ("index", "i8", (NUM_KINDS,)),  # place of a kind among them, -1 for none
         ("rank_index", "i8", (NUM_RANKS,)),  # place of a rank among the ranks of groups
@@ -239,6 +241,15 @@ PLAN = np.dtype((
 ))  # fmt: skip
 """The layout compiled for the encoder, a record like the tables of the rules."""
 
+
+SOME_RANKS = 0
+ALL_RANKS = 1
+WITHOUT_TWOS = 2
+_WHOLE_ROWS = {
+    ALL_RANKS: list(range(NUM_KINDS)),
+    WITHOUT_TWOS: [kind for kind in range(NUM_KINDS) if kind == WILD or kind % NUM_RANKS != 1],
+}
+"""The kinds of the usual packs with wilds, whose counts are copied in words."""
 
 _PLAN_BLOCKS = (
     "hand", "discard_0", "older_discards", "stock_0", "melded", "own_groups", "own_below", "own_above", "other_groups",
@@ -274,6 +285,7 @@ def plan_array(rules: Rules, features: tuple[str, ...] = (), raw: bool = False) 
     plan.most_cards, plan.most_turns = shape["stock_size"].scales[0], shape["turns"].scales[0]
     plan.most_rounds = shape["rounds_left"].scales[0]
     plan.num_kinds = len(kinds)
+    plan.rows = next((rows for rows, whole in _WHOLE_ROWS.items() if kinds == whole), SOME_RANKS)
     plan.kinds[: len(kinds)] = kinds
     plan.index[:] = index
     plan.rank_index[:] = rank_index
@@ -313,20 +325,19 @@ def encode(tables, plan, view, out):
     The small numbers are written first, densely and mostly without branches; then all are divided by their scales in one go.
     """
     size = out.shape[0]
-    work = np.zeros(size + 2 * NUM_KINDS, np.uint8)  # one piece, as making an array costs more than filling it
-    encode_numbers(tables, plan, view, work[:size], work[size : size + NUM_KINDS], work[size + NUM_KINDS :])
-    if plan.raw:
+    numbers = own_or(out, stack_bytes(MAX_SIZE))[:size]
+    numbers[:] = 0
+    encode_numbers(tables, plan, view, numbers)
+    if not plan.raw:
         for at in range(size):
-            out[at] = work[at]
-    else:
-        for at in range(size):
-            out[at] = np.float32(work[at]) * plan.units[at]
+            out[at] = np.float32(numbers[at]) * plan.units[at]
 
 
 @kernel
-def encode_numbers(tables, plan, view, numbers, melded, pile):
-    """Write the numbers of an observation, none above its scale; `melded` and `pile` (53) are for counts, zeros at first."""
+def encode_numbers(tables, plan, view, numbers):
+    """Write the numbers of an observation, none above its scale, over zeros."""
     starts = plan.starts
+    melded, pile = stack_bytes(NUM_KINDS), stack_bytes(NUM_KINDS)
     count_melded(tables, view, melded)
     count_pile(view, pile)
     encode_piles(tables, plan, view, melded, pile, numbers)
@@ -390,7 +401,7 @@ def encode_analysis(tables, plan, view, numbers):
         if not free:
             return
     hand = view.hand.copy()
-    needed = np.zeros(NUM_KINDS, np.int64)
+    needed = stack_bytes(NUM_KINDS)
     distance = needed_cards(tables, view, hand, needed)
     numbers[starts[_DISTANCE]] = min(distance, _DISTANCE_SCALE)
     put_counts(plan, numbers, starts[_NEEDED], needed)
@@ -403,9 +414,25 @@ def encode_analysis(tables, plan, view, numbers):
 @kernel
 def put_counts(plan, numbers, start, counts):
     """Write the cards of each kind of the pack, none of which are more than the copies that they are divided by."""
-    block = numbers[start : start + plan.num_kinds]
+    if plan.rows == ALL_RANKS:
+        for at in range(0, NUM_KINDS - WORD, WORD):
+            store_word(numbers, start + at, load_word(counts, at))
+        store_word(numbers, start + NUM_KINDS - WORD, load_word(counts, NUM_KINDS - WORD))
+        return
+    if plan.rows == WITHOUT_TWOS:
+        # from each suit the three to the king in two words that overlap, over the last place of which the ace goes first
+        for suit in range(NUM_SUITS):
+            source = suit * NUM_RANKS
+            place = start + suit * (NUM_RANKS - 1)
+            low = load_word(counts, source + 1)
+            high = load_word(counts, source + NUM_RANKS - WORD)
+            store_word(numbers, place, low)
+            store_word(numbers, place + NUM_RANKS - 1 - WORD, high)
+            numbers[place] = counts[source]
+        numbers[start + 4 * (NUM_RANKS - 1)] = counts[WILD]
+        return
     for at in range(plan.num_kinds):
-        block[at] = counts[plan.kinds[at]]
+        numbers[start + at] = counts[plan.kinds[at]]
 
 
 @kernel

@@ -7,6 +7,10 @@ import numpy as np
 from rummy_env.cards import NUM_KINDS, NUM_RANKS, NUM_SUITS, WILD
 from rummy_env.engine.state import HISTORY, MAX_PLAYERS
 from rummy_env.kernel import kernel
+from rummy_env.memory import LOW_BITS, WORD, load_word, store_word
+
+EACH_SEAT = LOW_BITS & ((1 << 8 * MAX_PLAYERS) - 1)
+"""One in each of the eight bits of a seat."""
 
 
 @kernel
@@ -27,6 +31,24 @@ def relative_bits(state, seat, bits):
 
 
 @kernel
+def copy_bytes(source, out, count):
+    """Copy the first `count` bytes of a row, and some that follow, to a row of the same size (8 at least)."""
+    last = source.shape[0] - WORD
+    for at in range(0, count, WORD):
+        place = min(at, last)
+        store_word(out, place, load_word(source, place))
+
+
+@kernel
+def relative_seats(state, seat):
+    """Eight bits for each seat from 0 up: the same seat as seen from `seat`."""
+    packed = np.int64(0)
+    for other in range(state.players):
+        packed |= relative(state, seat, other) << (8 * other)
+    return packed
+
+
+@kernel
 def view(state, seat, out):
     """Write what `seat` may know of a table into the View `out`: public facts and its own cards, nothing else."""
     players = np.int64(state.players)
@@ -40,21 +62,24 @@ def view(state, seat, out):
             out.hidden_draws[other] = 0
             out.known[other] = 0
             continue
-        source = (other + seat) % players
+        source = seat + other
+        if source >= players:
+            source -= players
         out.discarded[other] = state.discarded[source]
         out.scores[other] = state.scores[source]
         out.turns[other] = state.turns[source]
         out.buys[other] = state.buys[source]
         out.hand_size[other] = state.hand_size[source]
         out.hidden_draws[other] = state.hidden_draws[source]
-        out.known[other] = state.known[source]
-    out.hand[:] = state.hand[seat]
-    out.pool[:] = state.pool
-    copy_piles(state, seat, out)
-    copy_melds(state, seat, out)
+        copy_bytes(state.known[source], out.known[other], NUM_KINDS)
+    copy_bytes(state.hand[seat], out.hand, NUM_KINDS)
+    copy_bytes(state.pool, out.pool, NUM_KINDS)
+    seats = relative_seats(state, seat)
+    copy_piles(state, seats, out)
+    copy_melds(state, seats, out)
     for at in range(HISTORY):
         entry = np.int64(state.history[at])
-        out.history[at] = (entry >> 3 << 3) + relative(state, seat, entry & 7) if entry else 0
+        out.history[at] = ((entry & ~7) | ((seats >> (8 * (entry & 7))) & 7)) if entry else 0
     out.new_melds = state.new_melds
     out.reshuffles = state.reshuffles
     out.round_index = state.round_index
@@ -77,44 +102,37 @@ def view(state, seat, out):
 
 
 @kernel
-def copy_piles(state, seat, out):
-    """The discard pile with its makers; the stock only where its order is public."""
-    discards = np.int64(state.num_discards)
-    before = np.int64(out.num_discards)
-    for at in range(discards):
-        out.discards[at] = state.discards[at]
+def copy_piles(state, seats, out):
+    """The discard pile with its makers; the stock only where its order is public. `seats` is of `relative_seats`."""
+    # what lies beyond a count is zero, so that copying as far as the View was written before clears it as well
+    count = max(np.int64(state.num_discards), np.int64(out.num_discards))
+    copy_bytes(state.discards, out.discards, count)
+    makers = seats + EACH_SEAT
+    for at in range(count):
         maker = np.int64(state.discard_by[at])
-        out.discard_by[at] = relative(state, seat, maker - 1) + 1
-    for at in range(discards, before):
-        out.discards[at] = 0
-        out.discard_by[at] = 0
-    out.num_discards = discards
-    out.num_stock = state.num_stock
-    out.stock_public = state.stock_public
-    out.stock[:] = 0
+        out.discard_by[at] = (makers << 8 >> (8 * maker)) & 7
+    out.num_discards = state.num_discards
     if state.stock_public:
         out.stock[:] = state.stock
+    elif out.stock_public:
+        out.stock[:] = 0
+    out.num_stock = state.num_stock
+    out.stock_public = state.stock_public
 
 
 @kernel
-def copy_melds(state, seat, out):
-    """The melds on the table and their owners."""
+def copy_melds(state, seats, out):
+    """The melds on the table and their owners. `seats` is of `relative_seats`."""
     melds = np.int64(state.num_melds)
-    before = np.int64(out.num_melds)
-    for at in range(melds):
-        out.meld_owner[at] = relative(state, seat, state.meld_owner[at])
-        out.meld_run[at] = state.meld_run[at]
-        out.meld_suit[at] = state.meld_suit[at]
-        out.meld_low[at] = state.meld_low[at]
-        out.meld_size[at] = state.meld_size[at]
+    count = max(melds, np.int64(out.num_melds))
+    copy_bytes(state.meld_run, out.meld_run, count)
+    copy_bytes(state.meld_suit, out.meld_suit, count)
+    copy_bytes(state.meld_low, out.meld_low, count)
+    copy_bytes(state.meld_size, out.meld_size, count)
+    for at in range(count):
         out.meld_fill[at] = state.meld_fill[at]
-    for at in range(melds, before):
-        out.meld_owner[at] = 0
-        out.meld_run[at] = 0
-        out.meld_suit[at] = 0
-        out.meld_low[at] = 0
-        out.meld_size[at] = 0
-        out.meld_fill[at] = 0
+        owner = np.int64(state.meld_owner[at])
+        out.meld_owner[at] = (seats >> (8 * owner)) & 7 if at < melds else 0
     out.num_melds = melds
 
 
