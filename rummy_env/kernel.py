@@ -27,7 +27,10 @@ PYTHON_MODE = bool(numba.config.DISABLE_JIT)
 
 def kernel_sources() -> list[Path]:
     """The files whose text decides what kernels do, in a fixed order."""
-    names = ["kernel.py", "cards.py", "melds.py", "moves.py", "analysis.py", "observation.py", "learners.py", "single.py"]
+    names = [
+        "kernel.py", "cards.py", "melds.py", "moves.py", "analysis.py", "observation.py", "rewards.py", "dealing.py",
+        "batch_kernels.py", "single.py",
+    ]  # fmt: skip
     folders = ["engine", "players"]
     files = [PACKAGE / name for name in names]
     for folder in folders:
