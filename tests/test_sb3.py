@@ -214,12 +214,12 @@ def test_maskable_ppo_learns_and_is_evaluated(wrapper: Callable[[Any], Any], rul
 
 def test_it_shows_what_a_batch_shows() -> None:
     """Observations, rewards with shaping, endings and last observations, truncations included."""
-    settings: dict[str, Any] = {"players": [2, 3], "seed": 5, "max_moves": 9, "shaping": "distance", "gamma": 0.9, "seat": 1}
+    settings: dict[str, Any] = {"players": [2, 3], "seed": 5, "max_moves": 25, "shaping": "distance", "gamma": 0.9, "seat": 1}
     env = RummyVecEnv("international", 6, opponents=["random", "greedy"], threads=2, **settings)
     batch = BatchGame("international", 6, opponent_pool=["random", "greedy"], **settings)
     assert np.array_equal(env.reset(), batch.observe()[0])
     policy, ends = Policy(4, 6), [0, 0]
-    for _ in range(60):
+    for _ in range(120):
         moves = policy(batch.masks)
         observations, rewards, dones, infos = env.step(moves)
         _, terminated, truncated, finals = batch.step(moves)
