@@ -29,7 +29,7 @@ def same(one: Any, other: Any, where: str = "") -> None:
         assert one.keys() == other.keys(), (where, one.keys() ^ other.keys())
         for name in one:
             same(one[name], other[name], f"{where}/{name}")
-    elif isinstance(one, np.ndarray) and one.dtype == object:
+    elif isinstance(one, tuple) or (isinstance(one, np.ndarray) and one.dtype == object):
         assert len(one) == len(other), where
         for index, parts in enumerate(zip(one, other, strict=True)):
             same(*parts, f"{where}[{index}]")
@@ -46,12 +46,12 @@ def choose(masks: np.ndarray, random: np.random.Generator, rules: Any = RULES) -
 SETS: dict[str, dict[str, Any]] = {
     "default": {},
     "whole games": {
-        "players": 3, "opponents": ["random", "greedy"], "rounds": "all", "reward": "rank", "max_moves": 40,
+        "players": 3, "opponents": ["random", "greedy"], "rounds": "all", "reward": "rank",
         "overrides": {"max_turns": 3}, "skip_forced": False,
     },
     "shaped": {"players": 2, "rounds": [1, 7], "shaping": "distance", "gamma": 0.9, "seat": 1, "overrides": {"max_turns": 4}},
     "basic": {
-        "rules": "basic", "players": 2, "opponents": "random", "reward": "win", "features": ["analysis"], "max_moves": 20,
+        "rules": "basic", "players": 2, "opponents": "random", "reward": "win", "features": ["analysis"], "max_moves": 8,
     },
     "raw": {"players": 6, "obs_dtype": "uint8", "lay_order": "ascending", "illegal_reward": -2.5, "max_moves": 7},
 }  # fmt: skip
@@ -66,8 +66,8 @@ def test_table_i_is_the_single_environment_with_seed_plus_i(settings: dict[str, 
     single = SyncVectorEnv([lambda: RummyEnv(**settings)] * number, autoreset_mode=AutoresetMode.SAME_STEP)
     random, ends, wrong = np.random.default_rng(1), [0, 0], 0
     resets = (
-        (7, None), (None, {"dealer": 1}), ([3, None, 2**63, 3], {"seat": 0, "round": rules.round_at(1), "scores": None}),
-        (np.int64(5), {"seat": "random"}),
+        (7, None), (None, {"dealer": 1}), ([3, None, 2**63, 3], {"seat": 0, "round": 1, "scores": None}),
+        (5, {"seat": "random"}),
     )  # fmt: skip
     for seed, options in resets:
         shown, expected = (env.reset(seed=seed, options=options) for env in (many, single))  # type: ignore[arg-type]
@@ -83,7 +83,7 @@ def test_table_i_is_the_single_environment_with_seed_plus_i(settings: dict[str, 
             same(shown, expected)
             for name, count in enumerate((shown[2], shown[3])):
                 ends[name] += int(count.sum())
-    assert ends[0] >= 3 and (ends[1] >= 3 or "max_moves" not in settings) and wrong == (56 if illegal else 0)
+    assert ends["max_moves" in settings] >= 6 and wrong == (56 if illegal else 0)
 
 
 @pytest.mark.parametrize("game", NAMES)
@@ -110,6 +110,7 @@ def test_a_reset_without_a_seed() -> None:
     assert not np.array_equal(one.reset()[0], other.reset()[0])
     first = one.reset(seed=4)[0]
     assert np.array_equal(other.reset(seed=4)[0], first) and one.np_random_seed == 4
+    assert np.array_equal(one.reset(seed=np.int64(4))[0], first)  # type: ignore[arg-type]
     second = one.reset()[0]
     assert not np.array_equal(first, second) and np.array_equal(other.reset()[0], second)
 
@@ -130,8 +131,8 @@ def test_what_is_returned_is_not_changed_unless_buffers_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize("wrapper", [
-    wrappers.RecordEpisodeStatistics, wrappers.DictInfoToList, wrappers.FlattenObservation, wrappers.NormalizeReward,
-    lambda envs: wrappers.DtypeObservation(envs, np.float64), lambda envs: wrappers.ClipReward(envs, -1, 1),
+    wrappers.RecordEpisodeStatistics, wrappers.DictInfoToList, wrappers.NormalizeReward,
+    lambda envs: wrappers.ClipReward(envs, -1, 1),
 ])  # fmt: skip
 def test_the_wrappers_of_the_library_work_on_it(wrapper: Any) -> None:
     inner = RummyVectorEnv(3, 2, max_moves=15)
@@ -200,7 +201,8 @@ def test_what_is_refused_changes_nothing() -> None:
                 each.step(moves)
             assert each is not envs or state_of(each) == before
     for given, words in (
-        ({"seed": -1}, "seed must be"), ({"seed": [1, 2]}, "seed must be one number or a list of 3"), ({"seed": 1.5}, "seed must be"),
+        ({"seed": -1}, "seed must be"), ({"seed": [1, 2]}, "seed must be one number or a list of 3"),
+        ({"seed": 1.5}, "seed must be"),
         ({"seed": [1, 2, "3"]}, "seed must be"), ({"options": {"rounds": 1}}, "unknown option 'rounds'"),
         ({"seed": 3, "options": {"round": 8}}, "round must be"), ({"seed": 3, "options": {"seat": 4}}, "seat must be"),
         ({"seed": 3, "options": 5}, "options must be"),
