@@ -47,7 +47,7 @@ SETS: dict[str, dict[str, Any]] = {
     "default": {},
     "whole games": {
         "players": 3, "opponents": ["random", "greedy"], "rounds": "all", "reward": "rank",
-        "overrides": {"max_turns": 3}, "skip_forced": False,
+        "overrides": {"max_turns": 2}, "skip_forced": False,
     },
     "shaped": {"players": 2, "rounds": [1, 7], "shaping": "distance", "gamma": 0.9, "seat": 1, "overrides": {"max_turns": 4}},
     "basic": {
