@@ -372,21 +372,25 @@ def _is_names(names: object) -> bool:
     return bool(listed) and all(isinstance(name, str) and name in SCRIPTED for name in names)  # type: ignore[attr-defined]
 
 
+def check_pool(name: str, pool: Any) -> list[str]:
+    """Names of scripted players to draw from. ValueError calls the argument by its name."""
+    if not _is_names(pool):
+        raise ValueError(f"{name} must be a list of names out of {', '.join(SCRIPTED)}, not {pool!r}")
+    return list(pool)
+
+
 def _check_opponents(opponents: Any, pool: Any, counts: list[int]) -> tuple[int, list[int]]:
     """Who sits at the other seats (see `dealing`), and the numbers of the scripted players."""
-    allowed = ", ".join(SCRIPTED)
     if opponents is not None and pool is not None:
         raise ValueError("give opponents or an opponent_pool, not both")
     if pool is not None:
-        if not _is_names(pool):
-            raise ValueError(f"opponent_pool must be a list of names out of {allowed}, not {pool!r}")
-        return POOL, [SCRIPTED.index(name) for name in pool]
+        return POOL, [SCRIPTED.index(name) for name in check_pool("opponent_pool", pool)]
     if opponents is None:
         return SELF_PLAY, []
     names = [opponents] * (MAX_PLAYERS - 1) if isinstance(opponents, str) else opponents
     if not _is_names(names):
         raise ValueError(
-            f"opponents must be a name or a list of names out of {allowed}, not {opponents!r}; "
+            f"opponents must be a name or a list of names out of {', '.join(SCRIPTED)}, not {opponents!r}; "
             "other players sit at single tables only"
         )
     if not isinstance(opponents, str) and any(number - 1 != len(names) for number in counts):

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv
 
-from rummy_env.batch import BatchGame
+from rummy_env.batch import BatchGame, check_pool
 from rummy_env.episode import scores_of
 from rummy_env.observation import observation_space
 from rummy_env.rules import Rules
@@ -48,7 +48,7 @@ class RummyVecEnv(VecEnv):
             rules,
             num_envs,
             players,
-            opponent_pool=opponents,
+            opponent_pool=check_pool("opponents", opponents),
             seat=seat,
             rounds=rounds,
             reward=reward,

@@ -233,6 +233,16 @@ def test_it_shows_what_a_batch_shows() -> None:
     assert min(ends) >= 3
 
 
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"opponents": None}, "opponents must be a list of names out of random, dumper, greedy, not None"),
+    ({"opponents": ["nobody"]}, "opponents must be a list of names"), ({"num_envs": 0}, "num_tables must be"),
+    ({"rounds": [8]}, "rounds must be"), ({"features": ["x"]}, "features must be"), ({"seed": -1}, "seed must be"),
+])  # fmt: skip
+def test_wrong_arguments_are_named(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}"):
+        RummyVecEnv(**{"rules": RULES, "num_envs": 2, **wrong})
+
+
 @pytest.mark.parametrize("wrapper", [VecCheckNan, VecNormalize, VecMonitor])
 def test_the_wrappers_of_the_library_work_on_it(wrapper: Callable[[Any], Any]) -> None:
     env = wrapper(RummyVecEnv(RULES, 3, 2, seed=2))
