@@ -16,6 +16,7 @@ from pettingzoo.env_registry.registration import aec_registry
 if TYPE_CHECKING:
     from rummy_env import basic_v0 as basic_v0
     from rummy_env import international_v0 as international_v0
+    from rummy_env.batch import BatchGame as BatchGame
     from rummy_env.game import Game as Game
     from rummy_env.game import RoundResult as RoundResult
     from rummy_env.game import replay as replay
@@ -33,10 +34,12 @@ if TYPE_CHECKING:
     from rummy_env.rules import preset as preset
     from rummy_env.rules import resolve_rules as resolve_rules
     from rummy_env.rules import save_rules as save_rules
+    from rummy_env.vector import RummyVectorEnv as RummyVectorEnv
 
     __version__: str
 
 _HOMES = {
+    "BatchGame": "batch",
     "Game": "game",
     "RoundResult": "game",
     "replay": "game",
@@ -54,6 +57,7 @@ _HOMES = {
     "preset": "rules",
     "resolve_rules": "rules",
     "save_rules": "rules",
+    "RummyVectorEnv": "vector",
 }
 _MODULES = ("basic_v0", "international_v0")
 __all__ = [*_HOMES, *_MODULES, "__version__"]
@@ -81,8 +85,13 @@ def _register() -> None:
     for rules in ("international", "basic"):
         name = f"rummy_env/{rules.capitalize()}-v0"
         if name not in gymnasium.registry:
-            kwargs = {"rules": rules}
-            gymnasium.register(name, entry_point="rummy_env.gym_env:RummyEnv", kwargs=kwargs, disable_env_checker=True)
+            gymnasium.register(
+                name,
+                entry_point="rummy_env.gym_env:RummyEnv",
+                vector_entry_point="rummy_env.vector:RummyVectorEnv",
+                kwargs={"rules": rules},
+                disable_env_checker=True,
+            )
         if (name := f"rummy_env/{rules}-v0") not in aec_registry:
             pettingzoo.register("aec", name, entry_point=f"rummy_env.{rules}_v0:env")
 

@@ -90,6 +90,15 @@ def check_count(name: str, value: object) -> int | None:
     return int(value)
 
 
+def check_number(name: str, value: object) -> float:
+    """A finite number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise ValueError(f"{name} must be a number, not {value!r}")
+    if not np.isfinite(value):
+        raise ValueError(f"{name} must be finite, not {value!r}")
+    return float(value)
+
+
 def check_flag(name: str, value: object) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):

@@ -12,23 +12,22 @@ import numpy as np
 from gymnasium import logger, spaces
 
 from rummy_env.analysis import check_shaping
-from rummy_env.engine.random import child_key
-from rummy_env.engine.state import MAX_PLAYERS, new_views
+from rummy_env.dealing import AS_SET, DRAWN, FIXED, MOST_DEALS, Opening, make_draws, make_opening, stream_of
+from rummy_env.engine.state import MAX_PLAYERS, new_states, new_views
 from rummy_env.engine.tables import LAY_ORDERS
 from rummy_env.episode import (
     OPTIONS,
     RANDOM,
     RulesLike,
     Setting,
-    Start,
     check_action,
     check_choice,
     check_count,
     check_flag,
     check_names,
+    check_number,
     check_seat,
     check_seed,
-    deal,
     make_setting,
     new_key,
     read_options,
@@ -36,6 +35,7 @@ from rummy_env.episode import (
     scores_of,
 )
 from rummy_env.explain import why_illegal
+from rummy_env.game import game_key
 from rummy_env.moves import move_table
 from rummy_env.observation import check_features, check_obs_dtype, observation_size, observation_space
 from rummy_env.players.base import MoveChooser, Player, make_opponents
@@ -44,10 +44,7 @@ from rummy_env.players.scripted import EXTERNAL
 from rummy_env.render.text import table_text
 from rummy_env.rewards import check_reward, rewards_for
 from rummy_env.rules import Rules
-from rummy_env.single import NO_MOVE, NOBODY, answer, compiled, observe, state_potential
-
-_MOST_DEALS = 1000
-"""An episode in which the learner never acts is dealt again, so often at most."""
+from rummy_env.single import NO_MOVE, NOBODY, answer, compiled, deal, observe, state_potential
 
 Opponents = str | Path | Player | MoveChooser | Sequence[Any]
 
@@ -120,8 +117,9 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
       away from the contract (in Basic Rummy from the next meld), as a share of 12; `gamma` is the learner's discount.
 
     ## Options of `reset`
-    `round`, `dealer`, `scores`, `seat`, or `position` (to go on from there). A seed touches the generator only; the deal,
-    the seat and the opponents' random streams come from it.
+    `round`, `dealer`, `scores`, `seat`, or `position` (to go on from there). A seed begins a new stream of episodes, of which
+    come deals, seats and the opponents' random streams; without one the stream goes on. A table of
+    `rummy_env.vector.RummyVectorEnv` with the same seed plays the same episodes.
 
     Raises ValueError for anything that is not allowed, naming it; nothing is changed then.
 
@@ -157,11 +155,7 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
         self._own_seat = self._check_seat(seat)
         self._reward = check_reward(reward)
         self._raises = check_choice("illegal_action", illegal_action, ("terminate", "raise")) == "raise"
-        if isinstance(illegal_reward, bool) or not isinstance(illegal_reward, (int, float, np.integer, np.floating)):
-            raise ValueError(f"illegal_reward must be a number, not {illegal_reward!r}")
-        if not np.isfinite(illegal_reward):
-            raise ValueError(f"illegal_reward must be finite, not {illegal_reward!r}")
-        self._illegal_reward = float(illegal_reward)
+        self._illegal_reward = check_number("illegal_reward", illegal_reward)
         self._skip_forced = check_flag("skip_forced", skip_forced)
         self.max_moves = check_count("max_moves", max_moves)
         self.render_mode = check_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
@@ -173,6 +167,7 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.observation_space = observation_space(self.rules, self._features, self._obs_dtype)
         self.action_space = spaces.Discrete(self._num_moves)
         self._table: _Table | None = None
+        self._stream: np.ndarray | None = None  # of the episodes
 
     @property
     def rules(self) -> Rules:
@@ -197,9 +192,13 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
         self._num_moves = len(move_table(self.rules))
         self._size = observation_size(self.rules, self._features)
         self._views = new_views(1)
+        setting = self._setting
+        numbers = [player.number for player in self._opponents]
+        whole, own = not setting.one_round, self._own_seat
+        self._draws = make_draws([setting.players], range(self.rules.kinds_of_round), whole, own, FIXED, numbers)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_compiled", "_views")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_compiled", "_views", "_draws")}
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         self.__dict__.update(values)
@@ -209,45 +208,48 @@ class RummyEnv(gymnasium.Env[np.ndarray, np.int64]):
         """Deal a new episode and play it on to the learner's first decision."""
         seed = check_seed(seed)
         names = check_names(options, (*OPTIONS, "seat"))
-        start = read_options(self._setting, names)
+        found = read_options(self._setting, names)
         given = names.get("seat")
-        own = self._own_seat if given is None else self._check_seat(given)
+        own = AS_SET if given is None else self._check_seat(given)
+        start = make_opening(found.index, found.dealer, DRAWN if own is None else own, found.scores, found.position)
         before = self._np_random, self._np_random_seed, self.np_random.bit_generator.state
         try:
             super().reset(seed=seed)
-            table, observation = self._first_decision(start, own)
+            stream = self._next_stream(seed)
+            table, observation = self._first_decision(start, stream)
         except BaseException:
             self._np_random, self._np_random_seed = before[:2]
             self.np_random.bit_generator.state = before[2]
             raise
-        self._table = table
+        self._table, self._stream = table, stream
         if self.render_mode == "human":
             self.render()
         return observation, {"action_mask": table.mask.copy(), "seat": table.seat}
 
-    def _first_decision(self, start: Start, own: int | None) -> tuple[_Table, np.ndarray]:
-        for _ in range(1 if start.position is not None else _MOST_DEALS):
-            table = self._deal(start, own)
+    def _next_stream(self, seed: int | None) -> np.ndarray:
+        """A copy of the stream that the next episode comes from."""
+        if seed is not None:
+            return stream_of(game_key(seed))
+        return stream_of(new_key(self.np_random)) if self._stream is None else self._stream.copy()
+
+    def _first_decision(self, start: Opening, stream: np.ndarray) -> tuple[_Table, np.ndarray]:
+        from_position = len(start.positions) > 0
+        for _ in range(1 if from_position else MOST_DEALS):
+            table = self._deal(start, stream)
             observation = self._play_on(table)
             if table.to_act != NOBODY:
                 self._shape(table, over=False)
                 return table, observation
-        if start.position is not None:
+        if from_position:
             raise ValueError(f"the position is played to the end before the learner, seat {table.seat}, has a choice")
-        raise ValueError(f"the learner, seat {table.seat}, had no choice in any of {_MOST_DEALS} episodes")
+        raise ValueError(f"the learner, seat {table.seat}, had no choice in any of {MOST_DEALS} episodes")
 
-    def _deal(self, start: Start, own: int | None) -> _Table:
-        players = self._setting.players
-        states = deal(self._setting, start, self.np_random)
-        seat = int(self.np_random.integers(players)) if own is None else own
-        seating = np.full(MAX_PLAYERS, EXTERNAL, np.int8)
+    def _deal(self, start: Opening, stream: np.ndarray) -> _Table:
+        states = new_states(1)
+        seating = np.zeros(MAX_PLAYERS, np.int8)
         streams = np.zeros((MAX_PLAYERS, 2), np.uint64)
-        key = new_key(self.np_random)
-        for index, player in enumerate(self._opponents):
-            at = (seat + 1 + index) % players
-            seating[at] = player.number
-            streams[at, 0] = child_key(key, np.uint64(index))
-        return _Table(states, seat, seating, streams, new_tallies(1), np.zeros(self._num_moves, np.int8), NOBODY)
+        seat = deal(self._compiled, self._draws, start, states, stream, seating, streams)
+        return _Table(states, int(seat), seating, streams, new_tallies(1), np.zeros(self._num_moves, np.int8), NOBODY)
 
     def _play_on(self, table: _Table, move: int = NO_MOVE) -> np.ndarray:
         """Play the learner's move, if there is one, and all that follows; the observation at its next decision or the end.

@@ -28,16 +28,9 @@ PYTHON_MODE = bool(numba.config.DISABLE_JIT)
 def kernel_sources() -> list[Path]:
     """The files whose text decides what kernels do, in a fixed order."""
     names = [
-        "kernel.py",
-        "memory.py",
-        "cards.py",
-        "melds.py",
-        "moves.py",
-        "analysis.py",
-        "observation.py",
-        "learners.py",
-        "single.py",
-    ]
+        "kernel.py", "memory.py", "cards.py", "melds.py", "moves.py", "analysis.py", "observation.py", "rewards.py",
+        "dealing.py", "batch_kernels.py", "single.py",
+    ]  # fmt: skip
     folders = ["engine", "players"]
     files = [PACKAGE / name for name in names]
     for folder in folders:

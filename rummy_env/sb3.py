@@ -10,18 +10,18 @@ import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv
 
-from rummy_env.learners import LearnerTables
-from rummy_env.moves import move_table
+from rummy_env.batch import BatchGame, check_pool
+from rummy_env.episode import scores_of
 from rummy_env.observation import observation_space
-from rummy_env.rewards import POINTS_PER_REWARD, ROUND_SCHEMES, check_reward, rewards_for
-from rummy_env.rules import Rules, resolve_rules
+from rummy_env.rules import Rules
 
 
 class RummyVecEnv(VecEnv):
-    """One learner at each of `num_envs` tables against scripted opponents; see `LearnerTables` for the arguments.
+    """One learner at each of `num_envs` tables against scripted opponents; see `BatchGame` for the arguments.
 
-    Rewards are as in the other environments (`reward`: points, rank or win). Finished tables are dealt anew at once; their
-    last observation is in ``infos[i]["terminal_observation"]`` and the outcome in ``infos[i]["episode"]``.
+    `opponents` are names, of which each other seat draws one for every episode. Finished tables are dealt anew at once; their
+    last observation is in ``infos[i]["terminal_observation"]``, the outcome in ``infos[i]["episode"]`` (without shaping),
+    `scores` (the learner's first) and `down` (whether the learner has laid down in the last round).
     """
 
     def __init__(
@@ -40,11 +40,28 @@ class RummyVecEnv(VecEnv):
         gamma: float = 1.0,
         overrides: Mapping[str, Any] | None = None,
         skip_forced: bool = True,
+        seat: int | str = "random",
+        max_moves: int | None = None,
+        threads: int = 1,
     ):
-        rules = resolve_rules(rules, overrides)
-        self._reward = check_reward(reward)
-        self.tables = LearnerTables(
-            rules, num_envs, players, opponents, rounds, seed, skip_forced, features, obs_dtype, lay_order, shaping, gamma
+        self.tables = BatchGame(
+            rules,
+            num_envs,
+            players,
+            opponent_pool=check_pool("opponents", opponents),
+            seat=seat,
+            rounds=rounds,
+            reward=reward,
+            seed=seed,
+            skip_forced=skip_forced,
+            features=features,
+            obs_dtype=obs_dtype,
+            lay_order=lay_order,
+            shaping=shaping,
+            gamma=gamma,
+            max_moves=max_moves,
+            threads=threads,
+            overrides=overrides,
         )
         self._returns = np.zeros(num_envs)
         self._lengths = np.zeros(num_envs, np.int64)
@@ -52,8 +69,8 @@ class RummyVecEnv(VecEnv):
         self.render_mode = None
         super().__init__(
             num_envs,
-            observation_space(rules, self.tables.features, obs_dtype),
-            spaces.Discrete(len(move_table(rules))),
+            observation_space(self.tables.rules, self.tables.features, obs_dtype),
+            spaces.Discrete(self.tables.masks.shape[1]),
         )
 
     def reset(self) -> np.ndarray:
@@ -76,37 +93,33 @@ class RummyVecEnv(VecEnv):
         tables = self.tables
         tables.step(self._moves)
         self._lengths += 1
-        by_round = self._reward in ROUND_SCHEMES
-        rewards = tables.rewards / POINTS_PER_REWARD if by_round else np.zeros(self.num_envs)
-        done = np.flatnonzero(tables.dones)
-        if not by_round:
-            for index in done:
-                scores = [int(score) for score in tables.final_scores[index, 2 : 2 + tables.final_scores[index, 0]]]
-                rewards[index] = rewards_for(self._reward, tables.rules, scores, scores, True)[0]
-        self._returns += rewards
-        rewards = rewards + tables.shaping
+        self._returns += tables.own_rewards
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        done = np.flatnonzero(tables.dones)
         for index in done:
-            players, down, *scores = (int(number) for number in tables.final_scores[index])
+            state, seat = tables.final_states[index], int(tables.final_seats[index])
+            scores = scores_of(state)
             infos[index] = {
                 "terminal_observation": tables.finals[index].copy(),
-                "TimeLimit.truncated": False,
+                "TimeLimit.truncated": bool(tables.truncated[index]),
                 "episode": {"r": float(self._returns[index]), "l": int(self._lengths[index]), "t": 0.0},
-                "scores": scores[:players],
-                "down": bool(down),
+                "scores": scores[seat:] + scores[:seat],
+                "down": bool(int(state["last_down"]) >> seat & 1),
             }
         self._returns[done] = 0
         self._lengths[done] = 0
-        return tables.observations.copy(), rewards.astype(np.float32), tables.dones.copy(), infos
+        rewards = (tables.own_rewards + tables.shaping).astype(np.float32)
+        return tables.observations.copy(), rewards, tables.dones.copy(), infos
 
     def action_masks(self) -> np.ndarray:
         """bool ``(num_envs, moves)``."""
-        return self.tables.masks.astype(np.bool_)
+        return self.tables.masks.view(np.bool_).copy()
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
         if method_name != "action_masks":
             raise AttributeError(f"the tables have no method {method_name!r}; only 'action_masks'")
-        return list(self.action_masks()[list(self._indices(indices))])
+        masks = self.action_masks()
+        return list(masks if indices is None else masks[list(self._indices(indices))])
 
     def _indices(self, indices: int | Iterable[int] | None) -> Iterable[int]:
         return self._get_indices(indices)

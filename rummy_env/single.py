@@ -13,6 +13,7 @@ import numpy as np
 
 from rummy_env.analysis import potential
 from rummy_env.cards import KIND_TEXTS, NUM_KINDS
+from rummy_env.dealing import deal_episode
 from rummy_env.engine.apply import NO_ORDER, apply
 from rummy_env.engine.legal import legal
 from rummy_env.engine.state import MAX_PLAYERS, OVER
@@ -48,6 +49,12 @@ class Compiled(NamedTuple):
 def compiled(rules: Rules, features: tuple[str, ...] = (), obs_dtype: str = "float32", lay_order: str = "any") -> Compiled:
     """What kernels need of the rules and of the options of a face; the same object for equal ones."""
     return Compiled(table_array(rules, lay_order), plan_array(rules, features, obs_dtype == "uint8"))
+
+
+@kernel
+def deal(compiled, draws, opening, states, setup, seating, streams):
+    """Deal the next episode of a stream, see `dealing.deal_episode`; returns the learner's seat."""
+    return np.int64(deal_episode(compiled.tables[0], draws, opening, states, 0, setup, seating, streams))
 
 
 @kernel
@@ -101,7 +108,7 @@ def answer(compiled, states, move, seating, streams, skip_forced, views, mask, t
 
 @kernel
 def state_potential(compiled, states, seat, views):
-    """The potential of a seat for shaping, see `learners.potential`."""
+    """The potential of a seat for shaping, see `analysis.potential`."""
     view(states[0], seat, views[0])
     return potential(compiled.tables[0], views[0])
 

@@ -14,11 +14,11 @@ import pytest
 
 from rummy_env import basic_v0
 from rummy_env.analysis import completes_meld
+from rummy_env.batch import BatchGame
 from rummy_env.cards import KIND_TEXTS, NUM_RANKS, WILD, cards_text, parse_cards
 from rummy_env.engine.tables import compile_tables
 from rummy_env.game import Game
 from rummy_env.gym_env import RummyEnv
-from rummy_env.learners import LearnerTables
 from rummy_env.melds import catalogue, pack_of
 from rummy_env.moves import MoveType, move_table
 from rummy_env.observation import decode, layout
@@ -163,10 +163,10 @@ def test_the_meaning_of_the_blocks_is_that_of_free_melds() -> None:
 
 @pytest.mark.parametrize("rounds", ["random", "all"])
 @pytest.mark.parametrize("gamma", [1.0, 0.9])
-def test_shaping_in_learner_tables(gamma: float, rounds: str) -> None:
+def test_shaping_in_batches(gamma: float, rounds: str) -> None:
     """Potentials are minus the distance over 12, all along; discounted, what is added makes minus the first potential."""
     number, rules = 8, BASIC.replace(max_deals=2)
-    tables = LearnerTables(rules, number, 2, ["random"], rounds, seed=4, shaping="distance", gamma=gamma)
+    tables = BatchGame(rules, number, 2, "random", rounds=rounds, seed=4, shaping="distance", gamma=gamma)
     rng, seen, ends = np.random.default_rng(1), Counter[int](), 0
     tables.reset()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import gymnasium
@@ -15,14 +16,17 @@ import numpy as np
 import pytest
 
 from rummy_env import basic_v0
+from rummy_env.batch import BatchGame
+from rummy_env.batch_kernels import pay
 from rummy_env.cards import KIND_TEXTS
+from rummy_env.engine.state import MAX_PLAYERS, new_states
 from rummy_env.engine.tables import compile_tables
+from rummy_env.episode import scores_of
 from rummy_env.game import Game
 from rummy_env.gym_env import RummyEnv
-from rummy_env.learners import LearnerTables, points_reward
 from rummy_env.moves import move_table
 from rummy_env.observation import decode
-from rummy_env.players.drive import POINTS, new_tallies
+from rummy_env.players.drive import POINTS, ROUNDS, new_tallies
 from rummy_env.rewards import REWARDS, rewards_for
 from rummy_env.rules import PRESETS, preset
 from tests.faces import COPIES, eager, play_aec, play_gym
@@ -131,16 +135,23 @@ def test_the_reward_of_a_deal_comes_with_the_next_decision() -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_the_compiled_reward_is_that_of_the_scheme(name: str) -> None:
-    """In points, of all seats, whoever wins, charges and negative points included."""
+def test_the_compiled_rewards_are_those_of_the_schemes(name: str) -> None:
+    """Of all seats, whoever wins, ties, charges and negative points included; paid when they are due and once."""
     rules, random = preset(name), np.random.default_rng(0)
-    tables, tally = compile_tables(rules), new_tallies(1)[0]
-    for players in (2, 3, 6):
-        tally[:players, POINTS] = random.integers(-200, 200, players)
-        expected = rewards_for("points", rules, tally[:players, POINTS].tolist(), [0] * players, False)
-        found = [points_reward(tables, tally, seat, players) / 100 for seat in range(players)]
-        assert found == pytest.approx(expected) and sum(found) == pytest.approx(0) and any(found)
-        assert np.argmax(found) == (np.argmin if rules.scoring == "losers_penalty" else np.argmax)(tally[:players, POINTS])
+    tables, tally, states, found = compile_tables(rules), new_tallies(1)[0], new_states(1), np.ones(MAX_PLAYERS)
+    for players, scheme, over in product((2, 3, 6), range(len(REWARDS)), (True, False)):
+        states["players"] = players
+        for scores in (random.integers(-200, 200, players), random.integers(0, 2, players)):
+            points = random.integers(-200, 200, players)
+            states["scores"][0, :players] = scores
+            tally[:players, POINTS], tally[:players, ROUNDS] = points, 1
+            pay(tables, scheme, states[0], tally, over, found)
+            expected = rewards_for(REWARDS[scheme], rules, points.tolist(), scores.tolist(), over)
+            assert found[:players].tolist() == expected and not found[players:].any()
+            if REWARDS[scheme] == "points":
+                assert np.argmax(found[:players]) == (np.argmin if rules.scoring == "losers_penalty" else np.argmax)(points)
+            pay(tables, scheme, states[0], tally, False, found)
+            assert not found.any()
 
 
 @pytest.mark.parametrize("reward", REWARDS)
@@ -164,17 +175,16 @@ def test_rewards_of_the_learner(name: str, reward: str) -> None:
 
 
 def test_rewards_of_many_learners() -> None:
-    """The same of `LearnerTables`, in points gained on the mean of the others: over whole games, most points winning."""
-    tables = LearnerTables(BASIC.replace(max_deals=3), 12, [2, 3, 4], ["greedy", "random"], "all", seed=3)
+    """The same of `BatchGame`, over whole games, most points winning."""
+    tables = BatchGame(BASIC.replace(max_deals=3), 12, [2, 3, 4], opponent_pool=["greedy", "random"], rounds="all", seed=3)
     random, sums, ends, signs = np.random.default_rng(0), np.zeros(12), 0, set()
     tables.reset()
     while ends < 30:
         tables.step(np.array([eager(mask, random, BASIC) for mask in tables.masks]))
-        sums += tables.rewards
+        sums += tables.own_rewards
         for index in np.flatnonzero(tables.dones):
-            players = int(tables.final_scores[index, 0])
-            scores = tables.final_scores[index, 2 : 2 + players].tolist()
-            assert sums[index] == pytest.approx(100 * paid("points", scores)[0]) and min(scores) >= 0
+            scores, seat = scores_of(tables.final_states[index]), int(tables.final_seats[index])
+            assert sums[index] == pytest.approx(paid("points", scores)[seat]) and min(scores) >= 0
             signs.add(np.sign(sums[index]))
             sums[index] = 0
             ends += 1
@@ -216,7 +226,7 @@ def test_a_game_to_the_target(name: str) -> None:
     assert max(seen) > 1
 
 
-@pytest.mark.parametrize("face", ["aec", "gymnasium", "learners"])
+@pytest.mark.parametrize("face", ["aec", "gymnasium", "batch"])
 def test_an_episode_of_one_deal(face: str) -> None:
     """With rounds="random", which the training faces have as their default."""
     random, deals = np.random.default_rng(0), set()
@@ -233,7 +243,7 @@ def test_an_episode_of_one_deal(face: str) -> None:
             play_gym(gym, random)
             deals.add((int(gym._table.states[0].rounds_done), gym._table.states[0].round_index + 1))
     else:
-        tables = LearnerTables(BASIC, 6, 2)
+        tables = BatchGame(BASIC, 6, 2, "greedy")
         tables.reset()
         for _ in range(60):
             tables.step(tables.masks.argmax(axis=1))
@@ -323,7 +333,7 @@ FACES: dict[str, Any] = {
     "game": lambda **given: Game("basic", 2, **given),
     "aec": lambda **given: basic_v0.env(**given),
     "gymnasium": lambda **given: gymnasium.make(NAME, **given),
-    "learners": lambda overrides=None, **given: LearnerTables(BASIC.replace(**overrides or {}), 1, **given),
+    "batch": lambda overrides=None, **given: BatchGame("basic", overrides=overrides, **given),
 }
 NO_ROOM = (
     r"^group_size 2 and run_length 3 with decks 2: the 104 cards could make 52 melds; "

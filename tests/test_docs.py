@@ -242,7 +242,6 @@ def test_rewards_are_named() -> None:
 MISSING: dict[str, Callable[[], bool]] = {
     "Tables are drawn as text only": lambda: not (ROOT / "rummy_env" / "render" / "table.py").exists(),
     "Nobody can play against agents": lambda: not hasattr(rummy_cli, "play"),
-    "Gymnasium has one table at a time": lambda: not (ROOT / "rummy_env" / "vector.py").exists(),
     "No scripted player plans": lambda: set(player_names()) == {"random", "dumper", "greedy", "learned"},
 }
 """What the README says is not there, and how to see that."""

@@ -14,6 +14,7 @@ from gymnasium.utils.env_checker import check_env as gymnasium_check
 from pettingzoo.test import api_test
 
 from rummy_env import basic_v0, international_v0
+from rummy_env.batch import BatchGame
 from rummy_env.cards import KIND_TEXTS, WILD
 from rummy_env.engine.apply import NO_ORDER, apply
 from rummy_env.engine.legal import legal
@@ -22,7 +23,6 @@ from rummy_env.engine.tables import Tables, compile_tables
 from rummy_env.engine.view import view
 from rummy_env.game import Game
 from rummy_env.gym_env import RummyEnv
-from rummy_env.learners import LearnerTables
 from rummy_env.moves import MoveType, move_table
 from rummy_env.observation import decode, encode, layout, observation_plan, observation_space
 from rummy_env.rules import Rules, preset
@@ -197,14 +197,14 @@ def test_in_play_a_mask_is_never_empty_and_differs_only_in_lays() -> None:
 
 def table_states(env: Any) -> np.ndarray:
     """The States of any face."""
-    if isinstance(env, LearnerTables):
+    if isinstance(env, BatchGame):
         return env.states
     inner = env.unwrapped
     return inner._states if hasattr(inner, "_states") else inner._table.states
 
 
-def run_learners(order: str, seed: int) -> Iterator[Any]:
-    tables = LearnerTables(RULES, 4, [2, 4], ["random", "greedy"], seed=seed, lay_order=order)
+def run_batch(order: str, seed: int) -> Iterator[Any]:
+    tables = BatchGame(RULES, 4, [2, 4], opponent_pool=["random", "greedy"], seed=seed, lay_order=order)
     rng = np.random.default_rng(seed)
     tables.reset()
     for _ in range(120):
@@ -235,7 +235,7 @@ def run_aec(order: str, seed: int) -> Iterator[Any]:
             env.step(eager(observation["action_mask"], rng))
 
 
-FACES: dict[str, Callable[[str, int], Iterator[Any]]] = {"learners": run_learners, "gym": run_gym, "aec": run_aec}
+FACES: dict[str, Callable[[str, int], Iterator[Any]]] = {"batch": run_batch, "gym": run_gym, "aec": run_aec}
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -337,9 +337,9 @@ PAIR = ("float32", "uint8")
 
 @pytest.mark.parametrize("features", [[], list(BOTH)], ids=["plain", "all features"])
 @pytest.mark.parametrize("rules", [RULES, BASIC], ids=["international", "basic"])
-def test_uint8_in_learner_tables(rules: Rules, features: list[str]) -> None:
+def test_uint8_in_batches(rules: Rules, features: list[str]) -> None:
     scales = layout(rules, tuple(features)).scales
-    pair = [LearnerTables(rules, 5, [2, 3], seed=3, features=features, obs_dtype=name) for name in PAIR]
+    pair = [BatchGame(rules, 5, [2, 3], "greedy", seed=3, features=features, obs_dtype=name) for name in PAIR]
     rng, ends = np.random.default_rng(0), 0
     for tables in pair:
         tables.reset()
@@ -502,14 +502,20 @@ def potentials_seen(vectors: np.ndarray, rules: Rules = RULES) -> list[float]:
 
 @pytest.mark.parametrize("rounds", ["random", "all"])
 @pytest.mark.parametrize("gamma", [1.0, 0.9, 0.0])
-def test_shaping_telescopes_in_learner_tables(gamma: float, rounds: str) -> None:
+def test_shaping_telescopes_in_batches(gamma: float, rounds: str) -> None:
     """Every step adds gamma times the new potential minus the old one, 0 at the end; discounted they add up to minus the
     first potential of the episode. Nothing else changes."""
     number = 8
     rules = SHORT if rounds == "all" else RULES
-    arguments: dict[str, Any] = {"players": [2, 3], "rounds": rounds, "seed": 4, "features": ["analysis"]}
-    tables = LearnerTables(rules, number, **arguments, shaping="distance", gamma=gamma)
-    plain = LearnerTables(rules, number, **arguments, gamma=gamma)
+    arguments: dict[str, Any] = {
+        "players": [2, 3],
+        "opponents": "greedy",
+        "rounds": rounds,
+        "seed": 4,
+        "features": ["analysis"],
+    }
+    tables = BatchGame(rules, number, **arguments, shaping="distance", gamma=gamma)
+    plain = BatchGame(rules, number, **arguments, gamma=gamma)
     rng = np.random.default_rng(2)
     for each in (tables, plain):
         each.reset()
@@ -540,7 +546,7 @@ def test_shaping_telescopes_in_learner_tables(gamma: float, rounds: str) -> None
 def test_the_potential_in_round_1_is_what_a_plain_count_gives() -> None:
     """Two groups of three: the naturals that the best two (while laying: what is left of them) lack, less the
     wilds, over 12; 0 after laying down."""
-    tables = LearnerTables(RULES, 10, 3, rounds=[1], seed=8, shaping="distance")
+    tables = BatchGame(RULES, 10, 3, "greedy", rounds=[1], seed=8, shaping="distance")
     rng, seen = np.random.default_rng(1), Counter()  # type: ignore[var-annotated]
     tables.reset()
     for _ in range(60):
@@ -615,7 +621,7 @@ def test_without_skip_forced_the_same_games_are_played(rounds: str) -> None:
     decisions: dict[bool, list[list[bytes]]] = {}
     gained: dict[bool, list[list[float]]] = {}
     for skip in (True, False):
-        tables = LearnerTables(rules, number, [2, 4], ["random", "greedy"], rounds, seed=6, skip_forced=skip)
+        tables = BatchGame(rules, number, [2, 4], opponent_pool=["random", "greedy"], rounds=rounds, seed=6, skip_forced=skip)
         random = [np.random.default_rng([1, index]) for index in range(number)]
         tables.reset()
         decisions[skip], gained[skip] = [[] for _ in range(number)], [[] for _ in range(number)]
@@ -630,7 +636,7 @@ def test_without_skip_forced_the_same_games_are_played(rounds: str) -> None:
             tables.step(np.array([unforced(mask, rng) for mask, rng in zip(tables.masks, random, strict=True)]))
             for index in range(number):
                 if gained[skip][index]:
-                    gained[skip][index][-1] += tables.rewards[index]
+                    gained[skip][index][-1] += tables.own_rewards[index]
         assert (forced > 0) is not skip
     for index in range(number):
         pairs = [*zip(*(decisions[skip][index] for skip in (True, False)), strict=False)]
@@ -690,13 +696,13 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("lg", {"skip_forced": 1}, "^skip_forced must be True or False, not 1"),
     ("lg", {"skip_forced": None}, "^skip_forced must be True or False, not None"),
 ]
-"""Of LearnerTables, the Gymnasium environment, the AEC environment and the VecEnv."""
+"""Of BatchGame, the Gymnasium environment, the AEC environment and the VecEnv."""
 
 
 @pytest.mark.parametrize("faces,wrong,message", WRONG, ids=[str(wrong) for _, wrong, _ in WRONG])
 def test_wrong_options_are_named(faces: str, wrong: dict[str, Any], message: str) -> None:
     makers: dict[str, Callable[..., Any]] = {
-        "l": lambda **kwargs: LearnerTables(RULES, 1, **kwargs),
+        "l": lambda **kwargs: BatchGame(RULES, 1, opponents="greedy", **kwargs),
         "g": RummyEnv,
         "a": international_v0.raw_env,
         "v": lambda **kwargs: pytest.importorskip("rummy_env.sb3").RummyVecEnv(RULES, 1, **kwargs),
@@ -709,7 +715,7 @@ def test_wrong_options_are_named(faces: str, wrong: dict[str, Any], message: str
 def test_options_that_are_accepted() -> None:
     """Features in any order and twice, NumPy numbers as discount; the space says what comes."""
     for gamma in (0, 1, 0.5, np.float32(0.5), np.float64(1)):
-        LearnerTables(RULES, 1, shaping="distance", gamma=gamma)  # type: ignore[arg-type]
+        BatchGame(RULES, 1, opponents="greedy", shaping="distance", gamma=gamma)  # type: ignore[arg-type]
     one, two = (RummyEnv(features=features) for features in (["history", "analysis", "history"], BOTH))
     assert one.observation_space == two.observation_space
     assert one.reset(seed=1)[0].tobytes() == two.reset(seed=1)[0].tobytes()

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 import yaml
 
-from rummy_env.learners import LearnerTables
+from rummy_env.batch import BatchGame
 from rummy_env.moves import move_table
 from rummy_env.observation import layout
 from rummy_env.players.learned import load_agent
@@ -139,7 +139,7 @@ def test_the_agent_plays_legal_moves_and_those_of_the_trained_network(train: Any
     run = train.Run(train.read_options(whole.folder / "config.yaml", []), whole.folder, quiet=True)
     run.load_checkpoint()
     player = load_agent(whole.folder / "agent", RULES)
-    tables = LearnerTables(RULES, 20, [2, 4, 6], ["greedy"], seed=99, features=["analysis"])
+    tables = BatchGame(RULES, 20, [2, 4, 6], "greedy", seed=99, features=["analysis"])
     tables.reset()
     clear, moves_seen = 0, set()
     for _ in range(25):
@@ -158,7 +158,7 @@ def test_the_agent_plays_legal_moves_and_those_of_the_trained_network(train: Any
     assert clear >= 490 and len(moves_seen) >= 20
 
 
-def views_of(tables: LearnerTables) -> np.ndarray:
+def views_of(tables: BatchGame) -> np.ndarray:
     from rummy_env.engine.state import new_views
     from rummy_env.engine.view import view
 
@@ -387,10 +387,12 @@ def test_an_evaluation_is_a_match(rules: str, greedy: tuple[float, float], train
 
 @pytest.mark.parametrize(("rules", "gained"), [("international", -25.0), ("block", -25.0), ("basic", 25.0)])
 def test_points_gained_are_those_of_who_wins(rules: str, gained: float, train: Any, tmp_path: Path) -> None:
-    """30 points against 10 and none: good where most points win."""
+    """30 points of the learner against 10 and none: good where most points win."""
     run = train.Run(train.read_options(write(tmp_path / "config.yaml", {**SHORTER, "rules": rules}), []), tmp_path, quiet=True)
-    run.env.tables.dones[1] = True
-    run.env.tables.final_scores[1, :5] = 3, 1, 30, 10, 0
+    tables = run.env.tables
+    tables.dones[1], tables.final_seats[1] = True, 2
+    state = tables.final_states[1]
+    state["players"], state["last_down"], state["scores"][:3] = 3, 1 << 2, [10, 0, 30]
     run.note_outcomes()
     assert list(run.outcomes) == [(gained, True)] and run.outcome_text() == f"{gained:+.1f} points, down 100%"
 

@@ -38,6 +38,7 @@ from stable_baselines3.common.logger import configure
 from torch.nn import functional
 
 from rummy_env.arena import play_match, summarize
+from rummy_env.episode import scores_of
 from rummy_env.game import check_players
 from rummy_env.players.base import make_player
 from rummy_env.players.learned import DESCRIPTION, WEIGHTS, save_agent
@@ -365,9 +366,11 @@ class Run:
     def note_outcomes(self) -> None:
         """Remember how the episodes of the last step ended."""
         tables = self.env.tables
-        for row in tables.final_scores[tables.dones]:
-            own, *others = utilities(self.rules, row[2 : 2 + row[0]].tolist())
-            self.outcomes.append((float(own - np.mean(others)), bool(row[1])))
+        for index in np.flatnonzero(tables.dones):
+            state, seat = tables.final_states[index], int(tables.final_seats[index])
+            gained = utilities(self.rules, scores_of(state))
+            own = gained.pop(seat)
+            self.outcomes.append((float(own - np.mean(gained)), bool(int(state["last_down"]) >> seat & 1)))
 
     def outcome_text(self) -> str:
         """The mean of the last episodes."""

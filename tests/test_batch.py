@@ -1,4 +1,4 @@
-"""Many learner tables: the same as a plain loop over the single-table kernels, table by table; and as a `VecEnv`."""
+"""`BatchGame`: every table is what one table alone would be, whatever the number of tables and threads."""
 
 from __future__ import annotations
 
@@ -6,20 +6,13 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-pytest.importorskip("stable_baselines3")
-pytest.importorskip("sb3_contrib")
-
-from sb3_contrib import MaskablePPO
-from sb3_contrib.common.maskable.evaluation import evaluate_policy
-from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
-from stable_baselines3.common.vec_env import VecMonitor
-
+from rummy_env.batch import BatchGame
 from rummy_env.engine.apply import NO_ORDER, apply
 from rummy_env.engine.deal import start_game
 from rummy_env.engine.legal import legal
@@ -27,28 +20,28 @@ from rummy_env.engine.random import below, child_key
 from rummy_env.engine.state import MAX_PLAYERS, OVER, new_states, new_views
 from rummy_env.engine.tables import compile_tables
 from rummy_env.engine.view import view
-from rummy_env.game import game_key
-from rummy_env.learners import LearnerTables
+from rummy_env.game import Game, game_key
 from rummy_env.moves import move_table
 from rummy_env.observation import encode, layout, observation_plan
 from rummy_env.players.scripted import SCRIPTED, scripted_move
+from rummy_env.rewards import rewards_for
 from rummy_env.rules import Rules, preset
-from rummy_env.sb3 import RummyVecEnv
-from tests.faces import eager
+from tests.faces import COPIES, eager
 
 RULES = preset("international")
 SHORT = RULES.replace(max_turns=4)
 BASIC = preset("basic")
+DEALS = BASIC.replace(max_turns=8, max_deals=2, blocked_scoring="lowest_takes_sum")
 
 SETS: dict[str, dict[str, Any]] = {
-    "default": {},
+    "default": {"opponent_pool": ["greedy"]},
     "mixed": {
-        "players": [2, 3, 6], "opponents": ["greedy", "dumper", "random", "greedy"], "rounds": [1, 7, 4],
+        "players": [2, 3, 6], "opponent_pool": ["greedy", "dumper", "random", "greedy"], "rounds": [1, 7, 4],
         "skip_forced": False, "features": ["analysis"],
     },
-    "whole games": {"players": [3], "opponents": ["greedy", "random"], "rounds": "all", "rules": SHORT},
-    "basic": {"players": [2, 4], "opponents": ["greedy", "random"], "features": ["analysis"], "rules": BASIC},
-    "basic, whole games": {"players": [2], "opponents": ["greedy"], "rounds": "all", "rules": BASIC.replace(max_deals=3)},
+    "whole games": {"players": [3], "opponent_pool": ["greedy", "random"], "rounds": "all", "rules": SHORT},
+    "basic": {"players": [2, 4], "opponent_pool": ["greedy", "random"], "features": ["analysis"], "rules": BASIC},
+    "basic, whole games": {"players": [2], "opponent_pool": ["greedy"], "rounds": "all", "rules": BASIC.replace(max_deals=3)},
 }  # fmt: skip
 
 
@@ -58,14 +51,14 @@ def child(key: np.uint64, number: int) -> np.uint64:
 
 
 class Plain:
-    """One table of `LearnerTables` as an ordinary loop over the kernels of one table, every draw in the order written there."""
+    """One table of `BatchGame` as an ordinary loop over the kernels of one table, every draw in the order written there."""
 
     def __init__(
         self,
         seed: int,
         index: int,
         players: Sequence[int] = (4,),
-        opponents: Sequence[str] = ("greedy",),
+        opponent_pool: Sequence[str] = ("greedy",),
         rounds: Sequence[int] | str = "random",
         skip_forced: bool = True,
         features: Sequence[str] = (),
@@ -73,7 +66,7 @@ class Plain:
     ):
         self.rules, self.tables = rules, compile_tables(rules)
         self.plan, self.size = observation_plan(rules, tuple(features)), layout(rules, tuple(features)).size
-        self.players_list, self.opponents, self.skip_forced = list(players), list(opponents), skip_forced
+        self.players_list, self.opponents, self.skip_forced = list(players), list(opponent_pool), skip_forced
         self.whole = rounds == "all"
         self.rounds = list(rules.sequence or (1,)) if isinstance(rounds, str) else list(rounds)
         self.key, self.episode = child(game_key(seed), index), 0
@@ -168,7 +161,7 @@ def test_every_table_is_what_the_kernels_of_one_table_make_of_it(settings: dict[
     """Observations, masks, rewards and endings agree, at every table and step, over many episodes."""
     settings = {"rules": RULES, **settings}
     rules, number, steps = settings["rules"], 4, 260
-    tables = LearnerTables(num_tables=number, seed=11, **settings)
+    tables = BatchGame(num_tables=number, seed=11, **settings)
     plain = [Plain(11, index, **settings) for index in range(number)]
     policy = Policy(1, number, rules)
     tables.reset()
@@ -186,22 +179,25 @@ def test_every_table_is_what_the_kernels_of_one_table_make_of_it(settings: dict[
         legal_moves = tables.masks.sum(axis=1)
         assert (legal_moves >= (2 if settings.get("skip_forced", True) else 1)).all()
         forced += int((legal_moves == 1).sum())
-        moves = policy(tables.masks)
+        moves, seats = policy(tables.masks), tables.seats.copy()
         tables.step(moves)
         for index, table in enumerate(plain):
             before = table.ended_by_others
             gained, end = table.step(int(moves[index]))
-            assert tables.rewards[index] == pytest.approx(gained, abs=1e-9)
-            assert tables.dones[index] == (end is not None)
+            assert tables.own_rewards[index] == pytest.approx(gained / 100, abs=1e-9)
+            assert tables.rewards[index, seats[index]] == tables.own_rewards[index] and abs(tables.rewards[index].sum()) < 1e-9
+            assert tables.dones[index] == tables.terminated[index] == (end is not None) and not tables.truncated[index]
             paid += table.ended_by_others > before and gained != 0
             within += end is None and gained != 0
             if end is not None:
                 ends += 1
                 downs += end["down"]
                 assert tables.finals[index].tobytes() == end["observation"].tobytes()
-                players, down, *scores = tables.final_scores[index].tolist()
-                assert (players, bool(down), scores[:players]) == (end["players"], end["down"], end["scores"])
-                assert not any(scores[players:])
+                state, seat = tables.final_states[index], int(tables.final_seats[index])
+                players = int(state.players)
+                scores = [int(state.scores[(seat + other) % players]) for other in range(players)]
+                down = bool(int(state.last_down) >> seat & 1)
+                assert (players, down, scores) == (end["players"], end["down"], end["scores"])
     assert paid >= 10, "the learner's reward arrives also when somebody else ends the round"
     assert ends >= (6 if settings.get("rounds") == "all" else 15) and (downs >= 1 or rules is SHORT)
     assert seen_players == set(plain[0].players_list)
@@ -211,34 +207,66 @@ def test_every_table_is_what_the_kernels_of_one_table_make_of_it(settings: dict[
     assert (within > 0) == (settings.get("rounds") == "all"), "rewards inside an episode come at the ends of its rounds"
 
 
-def record(tables: LearnerTables, policy: Policy, steps: int) -> list[dict[str, np.ndarray]]:
+def record(tables: BatchGame, policy: Policy, steps: int) -> list[dict[str, np.ndarray]]:
     """All that steps show, and what a teacher would do."""
     shown = []
     for _ in range(steps):
         moves = policy(tables.masks)
         tables.step(moves)
-        names = ("observations", "masks", "rewards", "dones", "finals", "final_scores", "seats")
+        names = ("observations", "masks", "rewards", "dones", "finals", "final_states", "seats")
         shown.append({name: getattr(tables, name).copy() for name in names})
-        shown[-1]["taught"] = np.stack([tables.teach(name) for name in SCRIPTED])
+        shown[-1]["taught"] = np.stack([tables.teach(name).copy() for name in SCRIPTED])
     return shown
 
 
-def test_a_table_does_not_depend_on_how_many_others_there_are() -> None:
-    """The first 3 tables of 3 and of 20 are equal under the same policy."""
-    runs = []
-    for number in (3, 20):
-        tables = LearnerTables(RULES, number, [2, 4, 5], ["greedy", "random"], seed=5, features=["analysis"])
+@pytest.mark.parametrize("learner", [True, False], ids=["a learner", "self-play"])
+def test_a_table_depends_neither_on_the_others_nor_on_the_threads(learner: bool) -> None:
+    """The first tables of 1, 5 and 17 are equal under the same policy, by any number of threads."""
+    settings: dict[str, Any] = {"players": [2, 4, 5], "seed": 5, "max_moves": 40}
+    if learner:
+        settings |= {"opponent_pool": ["greedy", "random"], "features": ["analysis"]}
+    runs = {}
+    for number, threads in ((17, 1), (17, 2), (17, 3), (5, 2), (1, 3)):
+        tables = BatchGame(RULES, number, threads=threads, **settings)
         tables.reset()
-        runs.append(record(tables, Policy(2, number), 120))
-    assert sum(int(shown["dones"].sum()) for shown in runs[0]) >= 6
-    for few, many in zip(*runs, strict=True):
-        for name in few:
-            own = many[name][:, :3] if name == "taught" else many[name][:3]
-            assert np.array_equal(few[name], own), name
+        runs[number, threads] = record(tables, Policy(2, number), 100)
+    whole = runs.pop((17, 1))
+    assert sum(int(shown["dones"].sum()) for shown in whole) >= 30
+    for (number, _), run in runs.items():
+        for few, many in zip(run, whole, strict=True):
+            for name in few:
+                own = many[name][:, :number] if name == "taught" else many[name][:number]
+                assert few[name].tobytes() == own.tobytes(), name
+
+
+def test_a_seed_for_each_table() -> None:
+    """Table i has the stream of its seed, wherever it stands; None leaves it the one it has."""
+    tables = BatchGame(RULES, 3, opponents="greedy", seed=[7, 1, 9])
+    other = BatchGame(RULES, 2, opponents="greedy", seed=[9, 7])
+    for each in (tables, other):
+        each.reset()
+        record(each, Policy(0, each.num_tables), 20)
+        each.reset()
+    assert tables.arrays()["setups"][[2, 0], 0].tolist() == other.arrays()["setups"][:, 0].tolist()
+    alone = BatchGame(RULES, 3, opponents="greedy", seed=[5, 1, 6])
+    for name, array in alone.arrays().items():
+        array[...] = tables.arrays()[name]
+    alone.reset()
+    tables.seed([7, None, 9])
+    other.seed([9, 7])
+    tables.reset(), other.reset()
+    assert np.array_equal(tables.observations[[2, 0]], other.observations)
+    assert np.array_equal(tables.observations[1], alone.observations[1])
+    assert not np.array_equal(tables.observations[0], alone.observations[0])
+    for seed, words in (([1, 2], "not 2"), ([1, 2, -3], "not -3"), (None, "not None"), ("1", "not '1'")):
+        before = changed(tables)
+        with pytest.raises(ValueError, match=f"^seed must be .*{words}"):
+            tables.seed(seed)  # type: ignore[arg-type]
+        assert changed(tables) == before
 
 
 def test_equal_seeds_give_equal_episodes_and_others_do_not() -> None:
-    tables = [LearnerTables(RULES, 5, seed=seed) for seed in (8, 8, 9)]
+    tables = [BatchGame(RULES, 5, opponents="greedy", seed=seed) for seed in (8, 8, 9)]
     for each in tables:
         each.reset()
     assert np.array_equal(tables[0].observations, tables[1].observations)
@@ -253,26 +281,26 @@ def test_equal_seeds_give_equal_episodes_and_others_do_not() -> None:
 
 
 def test_arrays_saved_and_written_back_go_on_identically() -> None:
-    tables = LearnerTables(RULES, 6, [2, 3], ["random", "greedy"], seed=1, features=["analysis"])
+    tables = BatchGame(RULES, 6, [2, 3], opponent_pool=["random", "greedy"], seed=1, features=["analysis"])
     tables.reset()
     record(tables, Policy(0, 6), 30)
     saved = {name: array.copy() for name, array in tables.arrays().items()}
     expected = record(tables, Policy(3, 6), 60)
     assert sum(int(shown["dones"].sum()) for shown in expected) >= 6
-    other = LearnerTables(RULES, 6, [2, 3], ["random", "greedy"], seed=77, features=["analysis"])
+    other = BatchGame(RULES, 6, [2, 3], opponent_pool=["random", "greedy"], seed=77, features=["analysis"])
     for target in (tables, other):
         for name, array in target.arrays().items():
             array[...] = saved[name]
         for before, after in zip(expected, record(target, Policy(3, 6), 60), strict=True):
             for name in before:
-                if name in ("finals", "final_scores"):
+                if name in ("finals", "final_states"):
                     assert np.array_equal(before[name][before["dones"]], after[name][before["dones"]]), name
                 else:
                     assert np.array_equal(before[name], after[name]), name
 
 
 def test_a_teacher_says_what_the_scripted_player_would_play() -> None:
-    tables = LearnerTables(RULES, 12, seed=4)
+    tables = BatchGame(RULES, 12, opponents="greedy", seed=4)
     tables.reset()
     compiled, unused = compile_tables(RULES), np.zeros(2, np.uint64)
     kinds = set()
@@ -291,17 +319,147 @@ def test_a_teacher_says_what_the_scripted_player_would_play() -> None:
     assert len(kinds) >= 6
 
 
+# Self-play
+
+
+def only_move(game: Game, skip: bool) -> bool:
+    return skip and not game.over and int(game.mask().sum()) == 1
+
+
+@pytest.mark.parametrize(("settings", "reward"), [
+    ({"players": 3, "skip_forced": False}, "points"), ({"players": 4, "rounds": [2, 5]}, "points"),
+    ({"players": 3, "rounds": "all"}, "rank"), ({"players": 2, "rounds": "all"}, "win"),
+    ({"players": 2, "rules": DEALS, "rounds": "all"}, "points"),
+], ids=["forced moves too", "two rounds", "whole games", "wins", "basic"])  # fmt: skip
+def test_self_play_is_a_game_played_move_by_move(settings: dict[str, Any], reward: str) -> None:
+    """Every decision of every seat in the order of play, everybody's rewards with each, the last observations of all seats.
+
+    The games are positions of the batch's own deals, played by `Game` from there.
+    """
+    settings = {"rules": SHORT, **settings}
+    rules, number, skip = settings["rules"], 3, settings.get("skip_forced", True)
+    batch, policy = BatchGame(num_tables=number, seed=4, reward=reward, **settings), Policy(6, number, settings["rules"])
+    players, ends, paid, movers = settings["players"], 0, 0, set()
+
+    def game_at(index: int) -> Game:
+        """A game with the State of a table just dealt."""
+        game = Game(rules, players, seed=0)
+        game._states[:] = batch.states[index : index + 1]
+        return game
+
+    batch.observe()
+    games = [game_at(index) for index in range(number)]
+    for _ in range(400):
+        observations, masks, seats = batch.observe()
+        for index, game in enumerate(games):
+            seat = game.seat
+            assert seat is not None and seats[index] == seat
+            assert (
+                np.array_equal(masks[index], game.mask()) and observations[index].tobytes() == game.observation(seat).tobytes()
+            )
+        movers.update(seats.tolist())
+        moves, before = policy(masks), seats.copy()
+        rewards, terminated, truncated, finals = batch.step(moves)
+        for index, game in enumerate(games):
+            scores = game.scores
+            game.play(int(moves[index]))
+            while only_move(game, skip):
+                game.play(game.moves()[0])
+            over = game.over
+            assert terminated[index] == batch.dones[index] == over and not truncated[index]
+            gained = np.subtract(game.scores, scores).tolist()
+            expected = rewards_for(reward, rules, gained, game.scores, over)
+            assert rewards[index, :players] == pytest.approx(expected, abs=1e-12) and not rewards[index, players:].any()
+            assert batch.own_rewards[index] == rewards[index, before[index]]
+            assert reward == "win" or abs(rewards[index].sum()) < 1e-9
+            paid += bool(rewards[index].any())
+            if over:
+                ends += 1
+                assert batch.final_states[index].tobytes() == game.state.tobytes() and batch.final_seats[index] == before[index]
+                everybody = batch.last_observations([index])[0]
+                assert finals[index].tobytes() == everybody[before[index]].tobytes() and not everybody[players:].any()
+                for seat in range(players):
+                    assert everybody[seat].tobytes() == game.observation(seat).tobytes()
+                games[index] = game_at(index)
+    assert ends >= 3 and paid >= ends and movers == set(range(players))
+
+
+def test_opponents_sit_clockwise_from_the_learner_and_the_seat_may_be_fixed() -> None:
+    batch = BatchGame(RULES, 30, 4, opponents=["random", "dumper", "greedy"], seed=2)
+    batch.observe()
+    assert set(batch.seats.tolist()) == {0, 1, 2, 3}
+    for seat, seating in zip(batch.seats, batch.arrays()["seatings"], strict=True):
+        assert [SCRIPTED[seating[(seat + 1 + other) % 4]] for other in range(3)] == ["random", "dumper", "greedy"]
+        assert seating[seat] == -1
+    fixed = BatchGame(RULES, 30, [4, 2], opponents="greedy", seat=1, seed=2)
+    fixed.observe()
+    assert set(fixed.seats.tolist()) == {1}
+
+
+def test_a_cap_truncates() -> None:
+    """After so many decisions of an episode; the last observation is that of the decision that would come next."""
+    capped, free = (BatchGame(RULES, 6, 3, "greedy", seed=3, max_moves=cap) for cap in (4, None))
+    capped.observe(), free.observe()
+    policy, alive, cuts = Policy(1, 6), np.ones(6, bool), 0
+    for step in range(4):
+        moves = policy(free.masks)
+        capped.step(moves), free.step(moves)
+        assert np.array_equal(capped.terminated[alive], free.terminated[alive])
+        assert capped.truncated[alive].any() == (step == 3)
+        for index in np.flatnonzero(capped.truncated & alive):
+            assert capped.finals[index].tobytes() == free.observations[index].tobytes() and not free.dones[index]
+            assert capped.final_states[index].tobytes() == free.states[index].tobytes()
+            assert capped.states[index].tobytes() != free.states[index].tobytes()
+            cuts += 1
+        alive &= ~free.dones
+        if step < 3:
+            assert np.array_equal(capped.observations[alive], free.observations[alive])
+    assert cuts >= 3
+
+
+def test_options_of_a_reset_hold_for_its_first_episodes() -> None:
+    batch = BatchGame(RULES, 8, 3, opponents="greedy", seed=1)
+    batch.reset(options={"round": 6, "dealer": 2, "seat": 0, "scores": [0, 50, 10]})
+    assert set(batch.seats.tolist()) == {0} and set(batch.states["round_number"].tolist()) == {6}
+    assert set(batch.states["dealer"].tolist()) == {2} and batch.states["scores"][:, :3].tolist() == [[0, 50, 10]] * 8
+    batch.reset()
+    assert len(set(batch.states["round_number"].tolist())) > 1 and not batch.states["scores"].any()
+    before = changed(batch)
+    for options, words in (
+        ({"round": 9}, "round"), ({"dealer": 3}, "dealer"), ({"seat": 3}, "seat"), ({"scores": [1]}, "scores"),
+        ({"position": {}}, "unknown option 'position'"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=f"^{words}"):
+            batch.reset(seed=5, options=options)
+    assert changed(batch) == before
+    with pytest.raises(ValueError, match=r"^unknown option 'seat'"):
+        BatchGame(RULES).reset(options={"seat": 0})
+    with pytest.raises(ValueError, match=r"^scores can be given only where players is one number"):
+        BatchGame(RULES, 1, [2, 3]).reset(options={"scores": [0, 0]})
+
+
+@pytest.mark.parametrize("how", COPIES)
+def test_a_copy_goes_on_alike(how: str) -> None:
+    batch = BatchGame(RULES, 4, 3, "random", seed=3, threads=2)
+    batch.observe()
+    record(batch, Policy(1, 4), 10)
+    other = COPIES[how](batch)
+    one, two = (record(each, Policy(2, 4), 30) for each in (batch, other))
+    for shown, same in zip(one, two, strict=True):
+        assert all(shown[name].tobytes() == same[name].tobytes() for name in shown)
+
+
 # What is refused
 
 
-def changed(tables: LearnerTables) -> bytes:
-    arrays = [*tables.arrays().values(), tables.rewards, tables.dones, tables.finals, tables.final_scores]
+def changed(tables: BatchGame) -> bytes:
+    arrays = [*tables.arrays().values(), tables.rewards, tables.dones, tables.finals, tables.final_states]
     return b"".join(array.tobytes() for array in arrays)
 
 
 def test_illegal_moves_are_refused_and_nothing_changes() -> None:
     """One illegal move among legal ones: no table is played."""
-    tables = LearnerTables(RULES, 3, seed=2)
+    tables = BatchGame(RULES, 3, opponents="greedy", seed=2)
     tables.reset()
     tables.step(tables.masks.argmax(axis=1))
     good = tables.masks.argmax(axis=1)
@@ -325,9 +483,9 @@ def test_illegal_moves_are_refused_and_nothing_changes() -> None:
 
 def test_before_the_first_reset_no_move_is_legal() -> None:
     with pytest.raises(ValueError, match=r"^no episode is on: call reset first"):
-        LearnerTables(RULES, 1).step(np.zeros(1, np.int64))
+        BatchGame(RULES, 1).step(np.zeros(1, np.int64))
     with pytest.raises(ValueError, match=r"^no episode is on: call reset first"):
-        LearnerTables(RULES, 1).teach("greedy")
+        BatchGame(RULES, 1).teach("greedy")
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
@@ -342,8 +500,23 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"players": True}, "players must be a whole number, not True"),
     ({"players": 4.0}, "players must be a whole number, not 4.0"),
     ({"players": None}, "players must be a whole number, not None"),
-    ({"opponents": None}, "opponents must be a list of names .*not None"),
-    ({"opponents": 5}, "opponents must be a list of names .*not 5"),
+    ({"opponents": 5}, "opponents must be a name or a list of names .*not 5"),
+    ({"opponents": ["greedy"] * 2}, r"opponents must be one name or a list of 3 \(players - 1\), not 2"),
+    ({"opponents": "greedy", "opponent_pool": ["greedy"]}, "give opponents or an opponent_pool, not both"),
+    ({"opponent_pool": "greedy"}, "opponent_pool must be a list of names out of random, dumper, greedy, not 'greedy'"),
+    ({"opponent_pool": []}, "opponent_pool must be a list of names"),
+    ({"opponent_pool": ["nobody"]}, "opponent_pool must be a list of names .*nobody"),
+    ({"opponent_pool": [["greedy"]]}, "opponent_pool must be a list of names"),
+    ({"seat": 1}, "seat is the learner's: .* so it cannot be 1"),
+    ({"seat": 4, "opponents": "greedy"}, "seat must be a seat from 0 to 3, not 4"),
+    ({"seat": "left", "opponents": "greedy"}, "seat must be 'random' or a seat from 0 to 3, not 'left'"),
+    ({"shaping": "distance"}, "shaping is for a learner: it needs opponents or an opponent_pool"),
+    ({"threads": 0}, "threads must be a whole number from 1 up, not 0"),
+    ({"threads": 1.0}, "threads must be a whole number from 1 up, not 1.0"),
+    ({"max_moves": 0}, "max_moves must be a whole number from 1 up or None, not 0"),
+    ({"reward": "score"}, "reward must be one of points, rank, win, not 'score'"),
+    ({"rules": "rummy"}, "rummy"),
+    ({"seed": [1]}, "seed must be one number or a list of 2, one for each table, not 1"),
     ({"rounds": 5}, "rounds must be .*not 5"),
     ({"rounds": [True]}, r"rounds must be .*not \[True\]"),
     ({"rounds": [1.0]}, r"rounds must be .*not \[1.0\]"),
@@ -352,10 +525,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"shaping": "points"}, "shaping must be None or 'distance', not 'points'"),
     ({"gamma": 2}, "gamma must be a number from 0 to 1, not 2"),
     ({"obs_dtype": "float64"}, "obs_dtype must be one of float32, uint8, not 'float64'"),
-    ({"opponents": []}, "opponents must be a list of names out of random, dumper, greedy"),
-    ({"opponents": "greedy"}, "opponents must be a list of names"),
-    ({"opponents": ["greedy", "nobody"]}, "opponents must be a list of names .*nobody"),
-    ({"opponents": [["greedy"]]}, "opponents must be a list of names"),
+    ({"opponents": []}, "opponents must be a name or a list of names out of random, dumper, greedy"),
+    ({"opponents": ["greedy", "nobody"]}, "opponents must be a name or a list of names .*nobody"),
+    ({"opponents": [["greedy"]]}, "opponents must be a name or a list of names"),
     ({"rounds": "some"}, "rounds must be 'random', 'all' or a list out of .*not 'some'"),
     ({"rounds": []}, "rounds must be 'random', 'all' or a list"),
     ({"rounds": [1, 8]}, r"rounds must be .*not \[1, 8\]"),
@@ -368,200 +540,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize("wrong,message", WRONG, ids=[str(wrong) for wrong, _ in WRONG])
 def test_wrong_arguments_are_named(wrong: dict[str, Any], message: str) -> None:
-    for make in (LearnerTables, RummyVecEnv):
-        given = {"rules": RULES, "num_tables": 2, **wrong}
-        if make is RummyVecEnv:
-            given["num_envs"] = given.pop("num_tables")
-        with pytest.raises(ValueError, match=message):
-            make(**given)
-
-
-# VecEnv
-
-
-def run_vec(env: Any, policy: Policy, steps: int, see: Callable[..., None]) -> None:
-    env.reset()
-    for _ in range(steps):
-        env.step_async(policy(np.stack(env.env_method("action_masks"))))
-        see(*env.step_wait())
-
-
-def places_reward(scores: list[int]) -> float:
-    """The learner's place among the scores, fewest first, ties sharing the mean of their places, on a line from 1 to -1."""
-    positions = [place for place, score in enumerate(sorted(scores)) if score == scores[0]]
-    return 1 - 2 * float(np.mean(positions)) / (len(scores) - 1)
-
-
-def win_reward(scores: list[int]) -> float:
-    return (scores[0] == min(scores)) / scores.count(min(scores))
-
-
-def points_reward(scores: list[int]) -> float:
-    return (float(np.mean(scores[1:])) - scores[0]) / 100
-
-
-REWARDS = {"points": points_reward, "rank": places_reward, "win": win_reward}
-
-
-@pytest.mark.parametrize("rounds", ["random", "all"])
-@pytest.mark.parametrize("reward", REWARDS)
-@pytest.mark.parametrize("name", ["international", "basic"])
-def test_the_rewards_of_an_episode(name: str, reward: str, rounds: str) -> None:
-    """They add up to what the final scores say; all but those of rounds come at the end; `episode` counts right.
-
-    In Basic most points win.
-    """
-    number, basic = 12, name == "basic"
-    rules = BASIC.replace(max_turns=5, max_deals=3, blocked_scoring="lowest_takes_sum") if basic else SHORT
-    env = RummyVecEnv(rules, number, [2, 3, 4], ["random"], rounds, reward, seed=6)
-    sums, lengths = np.zeros(number), np.zeros(number, int)
-    ended: list[list[int]] = []
-
-    def of_scores(scores: list[int]) -> float:
-        return REWARDS[reward]([-score for score in scores] if basic else scores)
-
-    def see(observations: np.ndarray, rewards: np.ndarray, dones: np.ndarray, infos: list[dict[str, Any]]) -> None:
-        assert (observations.dtype, rewards.dtype, dones.dtype) == (np.float32, np.float32, np.bool_)
-        nonlocal sums, lengths
-        sums += rewards
-        lengths += 1
-        for index in range(number):
-            if not dones[index]:
-                assert infos[index] == {}
-                assert reward == "points" or rewards[index] == 0
-                continue
-            info = infos[index]
-            assert not info["TimeLimit.truncated"]
-            assert sums[index] == pytest.approx(of_scores(info["scores"]), abs=1e-5)
-            assert info["episode"]["r"] == pytest.approx(sums[index], abs=1e-5)
-            assert info["episode"]["l"] == lengths[index]
-            assert len(info["scores"]) in (2, 3, 4)
-            ended.append(info["scores"])
-            sums[index] = lengths[index] = 0
-
-    run_vec(env, Policy(9, number, rules), 250 if rounds == "all" else 90, see)
-    assert len(ended) >= 20
-    assert len({np.sign(of_scores(scores)) for scores in ended}) >= 2  # learners both gain and lose
-
-
-def test_the_terminal_observation_is_that_of_the_final_state() -> None:
-    """It has the scores of the end and is not the first observation of the next episode, which is returned."""
-    env = RummyVecEnv(SHORT, 6, 3, ["dumper"], seed=3)
-    shape = layout(RULES)
-    behind = [label == "behind" for label in shape["seat_0"].labels].index(True)
-    at = [shape[f"seat_{seat}"].start + behind for seat in range(3)]
-    ends = 0
-
-    def see(observations: np.ndarray, rewards: np.ndarray, dones: np.ndarray, infos: list[dict[str, Any]]) -> None:
-        nonlocal ends
-        for index in np.flatnonzero(dones):
-            last, scores = infos[index]["terminal_observation"], infos[index]["scores"]
-            assert env.observation_space.contains(last) and last.shape == observations[index].shape
-            assert not np.array_equal(last, observations[index])
-            expected = [min(score - min(scores), 200) for score in scores]
-            assert np.rint(last[at] * 200).astype(int).tolist() == expected
-            assert not observations[index][at].any()  # scores begin at zero
-            phase = shape["phase"]
-            assert not last[phase.start : phase.stop].any()  # over: none of the phases in which somebody acts
-            ends += 1
-
-    run_vec(env, Policy(0, 6), 60, see)
-    assert ends >= 10
-
-
-def test_what_is_returned_is_not_changed_by_later_steps() -> None:
-    env = RummyVecEnv(RULES, 4, seed=3)
-    kept: list[tuple[Any, Any]] = []
-
-    def see(*results: Any) -> None:
-        terminal = [info.get("terminal_observation") for info in results[3]]
-        arrays = [*results[:3], *(array for array in terminal if array is not None), env.action_masks()]
-        kept.append((arrays, [array.copy() for array in arrays]))
-
-    run_vec(env, Policy(0, 4), 40, see)
-    assert sum(len(arrays) for arrays, _ in kept) > 40 * 4
-    for arrays, copies in kept:
-        assert all(np.array_equal(array, copied) for array, copied in zip(arrays, copies, strict=True))
-
-
-def test_a_seed_takes_effect_at_the_next_reset_and_only_then() -> None:
-    env, other = RummyVecEnv(RULES, 3, seed=4), RummyVecEnv(RULES, 3, seed=0)
-    first = env.reset()
-    assert np.array_equal(first, RummyVecEnv(RULES, 3, seed=4).reset())
-    assert not np.array_equal(first, other.reset())
-    other.seed(4)
-    assert not np.array_equal(first, other.tables.observations)
-    assert np.array_equal(first, other.reset())
-    assert not np.array_equal(first, other.reset())  # a seed serves once; then the episodes go on
-
-
-def test_illegal_moves_are_refused_by_the_vecenv() -> None:
-    env = RummyVecEnv(RULES, 3, seed=4)
-    env.reset()
-    good = env.action_masks().argmax(axis=1)
-    bad = good.copy()
-    bad[2] = int(np.flatnonzero(~env.action_masks()[2])[0])
-    before = changed(env.tables)
-    with pytest.raises(ValueError, match=r"^table 2: .* is not legal now"):
-        env.step(bad)
-    for wrong in (good.astype(np.float32), good[:2], good.astype(str), None, good == 0):
-        with pytest.raises(ValueError, match=r"^moves must be 3"):
-            env.step(wrong)  # type: ignore[arg-type]
-    assert changed(env.tables) == before
-    env.step(good)
-    assert env._lengths.tolist() == [1, 1, 1]
-    with pytest.raises(ValueError, match=r"^reward must be one of points, rank, win, not 'score'"):
-        RummyVecEnv(RULES, 2, reward="score")
-    with pytest.raises(AttributeError, match="no method 'render'"):
-        env.env_method("render")
-    with pytest.raises(AttributeError, match="'tables' cannot be set"):
-        env.set_attr("tables", 0)
-    with pytest.raises(AttributeError, match="nonsense"):
-        env.get_attr("nonsense")
-
-
-def test_masks_reach_sb3_contrib() -> None:
-    env = RummyVecEnv(RULES, 5, seed=4)
-    env.reset()
-    for _ in range(10):
-        masks = env.tables.masks.astype(bool)
-        for wrapped in (env, VecMonitor(env)):
-            assert is_masking_supported(wrapped)
-            assert np.array_equal(get_action_masks(wrapped), masks)
-        assert np.array_equal(env.env_method("action_masks", indices=[3, 1]), masks[[3, 1]])
-        assert np.array_equal(env.env_method("action_masks", indices=2), masks[[2]])
-        assert [function().shape for function in env.get_attr("action_masks", 0)] == [masks.shape]
-        env.step(masks.argmax(axis=1))
-    assert env.env_is_wrapped(VecMonitor) == [False] * 5
-    assert not env.has_attr("nonsense")
-    env.close()
-
-
-@pytest.mark.parametrize(("wrapper", "rules"), [
-    (lambda env: env, SHORT), (VecMonitor, SHORT), (VecMonitor, BASIC.replace(max_turns=6)),
-], ids=["alone", "VecMonitor", "basic"])  # fmt: skip
-def test_maskable_ppo_learns_and_is_evaluated(wrapper: Callable[[Any], Any], rules: Rules) -> None:
-    """Illegal moves would raise; so all that it plays follows the masks. Warnings are errors."""
-    env = wrapper(RummyVecEnv(rules, 4, [2, 3], ["greedy", "dumper"], seed=1))
-    model = MaskablePPO(
-        "MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu", policy_kwargs={"net_arch": [8]}
-    )
-    before = {name: tensor.clone() for name, tensor in model.policy.state_dict().items()}
-    model.learn(512)
-    assert model.num_timesteps == 512
-    assert any(not (before[name] == tensor).all() for name, tensor in model.policy.state_dict().items())
-    finished = [episode["r"] for episode in model.ep_info_buffer or []]
-    assert len(finished) >= 2 and all(-4 < value < 4 for value in finished)
-    seen: list[float] = []
-
-    def callback(local: dict[str, Any], _: dict[str, Any]) -> None:
-        if local["done"]:
-            seen.append(points_reward(local["info"]["scores"]) * (1 if rules is SHORT else -1))
-
-    returns, lengths = evaluate_policy(model, env, 10, warn=False, callback=callback, return_episode_rewards=True)
-    assert len(returns) == len(lengths) == 10
-    assert returns == pytest.approx(seen, abs=1e-5)
-    assert min(lengths) >= 1
+    with pytest.raises(ValueError, match=message):
+        BatchGame(**{"rules": RULES, "num_tables": 2, **wrong})
 
 
 # Threads and forks
@@ -571,15 +551,17 @@ import json, multiprocessing, os, sys, threading
 import numpy as np
 import gymnasium
 import rummy_env
-from rummy_env.learners import LearnerTables
-from rummy_env.rules import preset
+from rummy_env.batch import BatchGame
 
-def play(seed, steps=60):
-    tables = LearnerTables(preset("international"), 8, seed=seed)
-    tables.reset()
+def go_on(tables, steps):
     for _ in range(steps):
         tables.step(tables.masks.argmax(axis=1))
     return tables.states.tobytes()
+
+def play(seed, steps=60):
+    tables = BatchGame("international", 8, opponents="greedy", seed=seed, threads=2)
+    tables.reset()
+    return go_on(tables, steps)
 
 def child(seed, pipe):
     pipe.send(play(seed))
@@ -593,15 +575,19 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 assert threaded[1] == play(1, 400) and threaded[2] == play(2, 400) != threaded[1]
 expected = play(3)
+kept = BatchGame("international", 8, opponents="greedy", seed=3, threads=2)
+kept.reset()
+go_on(kept, 30)  # its threads are there before the fork, and not after it in the child
 
 read, write = os.pipe()
 pid = os.fork()
 if pid == 0:
     try:
-        os.write(write, b"same" if play(3) == expected else b"different")
+        os.write(write, b"same" if play(3) == go_on(kept, 30) == expected else b"different")
     finally:
         os._exit(0)
 os.close(write)
+assert go_on(kept, 30) == expected
 forked = os.read(read, 100).decode()
 status = os.waitpid(pid, 0)[1]
 
@@ -625,8 +611,8 @@ print(json.dumps([forked, status, spawned, process.exitcode, shape]))
 
 
 def test_a_process_forked_after_threaded_use_still_works() -> None:
-    """Kernels in two threads at once give what each gives alone; a child forked after that plays on, and so does one of
-    Stable-Baselines3's `SubprocVecEnv`."""
+    """Batches with threads of their own, two at once, give what each gives alone; a child forked after that plays on, and so
+    does one of Stable-Baselines3's `SubprocVecEnv`."""
     out = subprocess.run([sys.executable, "-W", "error", "-c", FORK], capture_output=True, text=True, timeout=900)
     assert out.returncode == 0, out.stderr
     assert json.loads(out.stdout) == ["same", 0, True, 0, [2, layout(RULES).size]]
